@@ -131,6 +131,7 @@ def _settings(database: Secret[str]) -> dict[str, str]:
         "FAREBOX_CHALLENGES_PER_MINUTE": "0",
         "FAREBOX_CHANGES_PER_MINUTE": "0",
         "FAREBOX_SEARCH_SEMANTIC": "off",
+        "FAREBOX_LEDGER_TIME_TOLERANCE_S": "0",  # the network's clock is moved
     }
 
 

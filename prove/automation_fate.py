@@ -1,22 +1,18 @@
 """Decides what becomes of the first envelope of a case on the network."""
 
 import asyncio
-import base64
 import contextlib
 import random
 from typing import Final
 
-from stellar_sdk import Keypair, SorobanServer, TransactionBuilder
-from stellar_sdk.exceptions import PrepareTransactionException
+from stellar_sdk import Keypair
 
-from farebox.kernel.secret import Secret
 from farebox.local.faults import LocalFault
 from prove.automation_case import Fate
 from prove.environment import Environment
 from prove.run_envelopes import RunEnvelope, read_newest
-from prove.world import NETWORK
+from prove.stranger import land_operation
 
-_FEE: Final = 1_000_000
 _LEAPS_S: Final = (5, 15, 40)
 _NO_LEDGER_S: Final = 3.0
 _STEP_S: Final = 21
@@ -88,19 +84,5 @@ class EnvelopeFate:
 
     async def _replay(self, envelope: RunEnvelope) -> None:
         """Send the signed entry of the envelope in a transaction of the stranger's."""
-        signed = await asyncio.to_thread(self._sign_replay, envelope)
-        if signed is not None:
-            with contextlib.suppress(LocalFault):  # the network refuses it by now
-                await self._environment.devnet.land(Secret(signed))
-
-    def _sign_replay(self, envelope: RunEnvelope) -> bytes | None:
-        with SorobanServer(self._environment.devnet.rpc_url) as server:
-            source = server.load_account(self._stranger.public_key)
-            builder = TransactionBuilder(source, NETWORK.passphrase, base_fee=_FEE)
-            builder.append_operation(envelope.operation).set_timeout(300)
-            try:
-                prepared = server.prepare_transaction(builder.build())
-            except PrepareTransactionException:  # it was used already
-                return None
-        prepared.sign(self._stranger)
-        return base64.b64decode(prepared.to_xdr())
+        with contextlib.suppress(LocalFault):  # the network refuses it by now
+            await land_operation(self._environment, envelope.operation, self._stranger)

@@ -23,7 +23,10 @@ from prove.delivery_case import (
     run_case,
     sweep,
 )
+from prove.delivery_console import count_told_by_console
 from prove.delivery_control import Control, broken_sources, timed_sources
+from prove.delivery_hostile import HostileCase, draw_hostile, run_hostile
+from prove.delivery_told import ToldBatch, run_told
 from prove.delivery_verdict import DeliveryViolation
 from prove.gateway_controls import are_controls_caught, run_cases
 from prove.interceptor import Boundary
@@ -35,6 +38,7 @@ _RECORDINGS: Final = 4
 _USUAL: Final = 3
 _SEEDS: Final = 20
 _QUICK_EVERY: Final = 9
+_TOLD: Final = 300_000  # the number of a seed's batch of answers
 
 
 async def boundaries_of(world: World, authority: Authority) -> list[Boundary]:
@@ -49,16 +53,32 @@ async def boundaries_of(world: World, authority: Authority) -> list[Boundary]:
     return sorted(boundary for boundary, count in times.items() if count >= _USUAL)
 
 
-def plan_cases(boundaries: Sequence[Boundary], *, seeds: int, is_quick: bool) -> list[DeliveryCase]:
+Case = DeliveryCase | HostileCase | ToldBatch
+
+
+def plan_cases(boundaries: Sequence[Boundary], *, seeds: int, is_quick: bool) -> list[Case]:
     """Plan the cases of a run, or the one case that SEED and CASE name."""
     seed, number = int(os.environ.get("SEED", "1")), os.environ.get("CASE")
     if number is not None:
-        candidates = sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
-        return [case for case in candidates if case.number == int(number)]
+        return [case for case in _cases_of(boundaries, seed) if case.number == int(number)]
     if is_quick:
-        return sweep(boundaries)[::_QUICK_EVERY]
-    drawn = [case for each in range(2, seeds + 1) for case in draw_cases(boundaries, each)]
-    return sweep(boundaries) + drawn
+        return [ToldBatch(1, _TOLD), *draw_hostile(1), *sweep(boundaries)[::_QUICK_EVERY]]
+    return [case for each in range(1, seeds + 1) for case in _cases_of(boundaries, each)]
+
+
+def _cases_of(boundaries: Sequence[Boundary], seed: int) -> list[Case]:
+    """Plan the cases of a seed: the first one plays every fault, the others each call once."""
+    faults = sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
+    return [ToldBatch(seed, _TOLD), *draw_hostile(seed), *faults]
+
+
+async def run_either(world: World, authority: Authority, case: Case) -> DeliveryOutcome:
+    """Run a case of either kind."""
+    if isinstance(case, ToldBatch):
+        return await run_told(world, case)
+    if isinstance(case, HostileCase):
+        return await run_hostile(world, authority, case)
+    return await run_case(world, authority, case)
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
@@ -79,10 +99,12 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
             if not cases:
                 raise RunFailed("no case has this number")
             outcomes = await run_cases(
-                cases, lambda case: run_case(world, authority, case), workers=_WORKERS
+                cases, lambda case: run_either(world, authority, case), workers=_WORKERS
             )
             caught = is_replay or await _controls_are_caught(world, authority, folder)
     figures = figures_of(outcomes) | {"boundaries": len(boundaries), "seeds": seeds}
+    if not is_replay:
+        await _add_console(figures)
     if is_replay:
         say(str(outcomes[0]))
     else:
@@ -93,11 +115,20 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     return is_right and caught and is_whole, figures
 
 
+async def _add_console(figures: dict[str, object]) -> None:
+    """Count what the console says wrong among all that is told wrong."""
+    tests, failing = await count_told_by_console()
+    figures["console_tests"] = tests
+    figures[DeliveryViolation.TOLD_WRONG.value] = int(str(figures["told_wrong"])) + len(failing)
+    for name in failing:
+        say(f"FAILED the console: {name}")
+
+
 async def _controls_are_caught(world: World, authority: Authority, folder: Path) -> bool:
     """Run the case of every control with its build."""
 
     async def run(broken: World, control: Control) -> tuple[bool, object]:
-        outcome = await run_case(broken, authority, control.case)
+        outcome = await run_either(broken, authority, control.case)
         return control.shows_in(outcome), outcome
 
     return await are_controls_caught(world, folder, Control, broken_sources, run)

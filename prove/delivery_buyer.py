@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import aiohttp
 from prove.caller import repeat_until_final
 from prove.environment import Environment, Replica, SignedPayment
 
+_GOODS: Final = re.compile(rb"response ([0-9]+) ")  # in every body of the scripted upstream
 _ANSWER_S: Final = 40.0
 _AGAIN: Final = (0, 429, 502, 503, 504)
 
@@ -35,6 +37,11 @@ class BuyerAnswer:
     def is_final(self) -> bool:
         """Whether the buyer need not repeat its request."""
         return self.status not in _AGAIN or self.attempts_left == 0
+
+    @property
+    def goods(self) -> set[int]:
+        """The numbers of the upstream's responses in it."""
+        return {int(number) for number in _GOODS.findall(self.body)}
 
     @property
     def is_paid(self) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 
 from farebox.gateway.wrapper import Upstream, WrapperLimits, WrapperSettings, WrapperTerm
 from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import BaseUnits
 from farebox.local.certificates import Authority
 from farebox.local.gateway_settings import gateway_settings
 from prove.delivery_buyer import GatewayBuyer
@@ -76,7 +77,7 @@ class DeliveryCase:
 class DeliveryOutcome:
     """The result of a case."""
 
-    case: DeliveryCase
+    case: object  # of either kind
     is_reached: bool
     state: str
     findings: list[Finding] = field(default_factory=list)
@@ -167,7 +168,12 @@ def _number(*parts: object) -> int:
 
 @asynccontextmanager
 async def open_gateway(
-    world: World, authority: Authority, upstream: ScriptedUpstream, *, limits: WrapperLimits
+    world: World,
+    authority: Authority,
+    upstream: ScriptedUpstream,
+    *,
+    limits: WrapperLimits,
+    price: BaseUnits = AMOUNT,
 ) -> AsyncIterator[Environment]:
     """Open an environment whose database has one enabled wrapper for the upstream."""
     async with upstream.serving(authority.server(NAME)):
@@ -176,14 +182,16 @@ async def open_gateway(
             **gateway_settings(authority, NAME, upstream.port),
         }
         async with open_environment(world, settings) as environment:
-            await insert_wrapper(environment, limits)
+            await insert_wrapper(environment, limits, price)
             yield environment
 
 
-async def insert_wrapper(environment: Environment, limits: WrapperLimits) -> None:
+async def insert_wrapper(
+    environment: Environment, limits: WrapperLimits, price: BaseUnits = AMOUNT
+) -> None:
     """Insert the enabled wrapper of a case."""
     scene = environment.world.prepared.scene
-    term = WrapperTerm(NETWORK, Address(scene.asset), AMOUNT, Address(scene.payees[0].address))
+    term = WrapperTerm(NETWORK, Address(scene.asset), price, Address(scene.payees[0].address))
     settings = WrapperSettings(
         name="Proof", upstream=Upstream(f"https://{NAME}/base"), terms=(term,), limits=limits
     )
@@ -217,7 +225,7 @@ async def run_case(world: World, authority: Authority, case: DeliveryCase) -> De
         at = replicas if case.is_at_both else replicas[:1]
         await asyncio.gather(*(buyer.ask(each) for each in at))
         await environment.ledger_closer.speed_up()
-        environment.waiting.append(asyncio.create_task(_keep_serving(environment)))
+        environment.waiting.append(asyncio.create_task(keep_serving(environment)))
         until = loop.time() + _SETTLED_WITHIN_S
         if not case.leaves and not any(each.is_final for each in buyer.answers):
             await buyer.repeat_until_final(until=until)
@@ -242,7 +250,7 @@ async def run_case(world: World, authority: Authority, case: DeliveryCase) -> De
         )
 
 
-async def _keep_serving(environment: Environment) -> None:
+async def keep_serving(environment: Environment) -> None:
     """Start another replica whenever all are dead."""
     number = 0
     while True:

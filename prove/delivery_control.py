@@ -6,6 +6,8 @@ from typing import Final
 
 from prove.broken_build import sources_with_ends
 from prove.delivery_case import DeliveryCase, DeliveryOutcome
+from prove.delivery_hostile import HostileCase, HostileKind
+from prove.delivery_told import ToldBatch
 from prove.delivery_upstream import UpstreamFault
 from prove.delivery_verdict import DeliveryViolation
 
@@ -21,7 +23,7 @@ TIMES: Final = {
     ),
     "gateway/delivery/payment_store.py": (
         "_LEFT_ALONE: Final = timedelta(seconds=10)",
-        "\n\n_LEFT_ALONE = timedelta(seconds=1)\n",
+        "\n\n_LEFT_ALONE, _SOONEST_LOOK = timedelta(seconds=1), timedelta(seconds=0.5)\n",
     ),
     # ledgers close fast, and no authorization may expire
     "gateway/offers/offer.py": ("MAX_TIMEOUT_S: Final = 60", "\n\nMAX_TIMEOUT_S = 3600\n"),
@@ -38,36 +40,137 @@ GatewayReconciler.reconcile = _reconcile_nothing
 """
 
 
+_RESERVES: Final = """
+
+async def _look_or_reserve(self, request, known):
+    return await (self._reserve(request) if known is None else self._continue(request, known))
+
+
+Payer._look = _look_or_reserve
+"""
+_BY_NONCE: Final = """
+
+def _owns_by_nonce(self, payment):
+    return payment.binding == self.binding
+
+
+PresentedRequest.owns = _owns_by_nonce
+PresentedRequest.may_get_again = lambda self, payment, now: True
+"""
+_FOREIGN: Final = """
+
+async def _take_nothing(db, held, *, has_buyer):
+    return False
+
+
+_take_restored = _take_nothing
+"""
+_OLDEST: Final = """
+
+async def _take_oldest(db, network, *, limit):
+    rows = await db.fetch(
+        f"SELECT {COLUMNS} FROM gateway_payments WHERE state IN ('reserved', 'paid')"
+        " AND (attempt_until IS NULL OR attempt_until < clock_timestamp())"
+        " ORDER BY reserved_at LIMIT $1", limit)
+    return [read_payment_row(row) for row in rows]
+
+
+take_unattended = _take_oldest
+"""
+_HASTY: Final = """
+
+async def _take_for_refused(self, answer):
+    return Refused("try_again_later")
+
+
+EnvelopeDelivery._after_try_again_later = _take_for_refused
+"""
+_BLIND: Final = """
+
+async def _wait_for_ever(self):
+    await asyncio.Event().wait()
+
+
+BuyerConnection._wait_until_left = _wait_for_ever
+"""
+
+
 class Control(StrEnum):
     """The defect of a build."""
 
     REPEATS = "it repeats a POST of unknown outcome"
     RECEIPT = "it leaves the receipt out"
     RECONCILER = "nothing ends what a dead process has begun"
+    PRICE = "a retry reserves, whatever its terms"
+    FOREIGN = "a landing that was never claimed here counts as paid"
+    STARVED = "the oldest payments are looked at, and no others"
+    HASTY = "one answer of the node proves that no envelope of a payment is out"
+    PUBLIC = "whose payment it is, is told by its nonce"
+    BLIND = "nobody looks whether the buyer is there"
+    GULLIBLE = "farebox pay takes a seller's refusal for a disproof"
 
     @property
-    def case(self) -> DeliveryCase:
+    def case(self) -> DeliveryCase | HostileCase | ToldBatch:
         """The case that shows the defect."""
-        if self is Control.REPEATS:
-            return DeliveryCase(0, 1, upstream=(UpstreamFault.DROPS,), method="POST")
-        if self is Control.RECEIPT:
-            return DeliveryCase(0, 2, upstream=(UpstreamFault.STATUS,))
-        return DeliveryCase(0, 3, upstream=(UpstreamFault.KILL,), leaves=True)
+        match self:
+            case Control.REPEATS:
+                return DeliveryCase(0, 1, upstream=(UpstreamFault.DROPS,), method="POST")
+            case Control.RECEIPT:
+                return DeliveryCase(0, 2, upstream=(UpstreamFault.STATUS,))
+            case Control.RECONCILER:
+                return DeliveryCase(0, 3, upstream=(UpstreamFault.KILL,), leaves=True)
+            case Control.GULLIBLE:
+                return ToldBatch(_REFUSALS, 5, is_gullible=True)
+            case _:
+                return HostileCase(_DENIED_FIRST, 4, _KINDS[self])
 
     def shows_in(self, outcome: DeliveryOutcome) -> bool:
         """Whether the outcome shows the defect."""
         return any(violation is _SHOWN[self] for violation, _ in outcome.findings)
 
 
+_DENIED_FIRST: Final = 3  # the seed whose node takes the first envelope and denies it
+_REFUSALS: Final = 4  # the seed whose answers are refusals
+_KINDS: Final = {
+    Control.PRICE: HostileKind.TWO_PRICES,
+    Control.FOREIGN: HostileKind.LANDED_BEFORE,
+    Control.STARVED: HostileKind.UNDECIDABLE,
+    Control.HASTY: HostileKind.ENVELOPES,
+    Control.PUBLIC: HostileKind.LANDED_AFTER,
+    Control.BLIND: HostileKind.LEAVES,
+}
 _SHOWN: Final = {
     Control.REPEATS: DeliveryViolation.OVERDELIVERED,
     Control.RECEIPT: DeliveryViolation.RECEIPTS_MISSING,
     Control.RECONCILER: DeliveryViolation.UNRESOLVED,
+    Control.PRICE: DeliveryViolation.GOODS_UNPAID,
+    Control.FOREIGN: DeliveryViolation.GOODS_UNPAID,
+    Control.STARVED: DeliveryViolation.HONEST_REFUSED,
+    Control.HASTY: DeliveryViolation.HONEST_REFUSED,
+    Control.PUBLIC: DeliveryViolation.TO_OTHERS,
+    Control.BLIND: DeliveryViolation.HONEST_REFUSED,
+    Control.GULLIBLE: DeliveryViolation.TOLD_WRONG,
 }
-_BROKEN: Final = {
-    Control.REPEATS: ("gateway/delivery/pay.py", _REPEATS),
-    Control.RECEIPT: ("gateway/responses.py", _NO_RECEIPT),
-    Control.RECONCILER: ("gateway/delivery/reconcile.py", _NO_RECONCILER),
+_PAYMENT: Final = "gateway/payment.py"
+_BROKEN: Final[dict[Control, dict[str, str]]] = {
+    Control.REPEATS: {"gateway/delivery/pay.py": _REPEATS},
+    Control.RECEIPT: {"gateway/responses.py": _NO_RECEIPT},
+    Control.RECONCILER: {"gateway/delivery/reconcile.py": _NO_RECONCILER},
+    Control.PRICE: {"gateway/delivery/pay.py": _RESERVES, _PAYMENT: _BY_NONCE},
+    Control.FOREIGN: {"gateway/delivery/landing.py": _FOREIGN},
+    Control.STARVED: {"gateway/delivery/payment_store.py": _OLDEST},
+    Control.HASTY: {"submission/deliver.py": _HASTY},
+    Control.PUBLIC: {_PAYMENT: _BY_NONCE},
+    Control.BLIND: {"gateway/buyer_connection.py": _BLIND},
+    Control.GULLIBLE: {},  # it is no part of the service
+}
+# what each of those modules must still have
+_REPLACED: Final = {
+    "gateway/responses.py": "def receipt_header(",
+    _PAYMENT: "class PresentedRequest:",
+    "gateway/delivery/landing.py": "async def _take_restored(",
+    "submission/deliver.py": "async def _after_try_again_later(",
+    "gateway/buyer_connection.py": "async def _wait_until_left(",
 }
 
 
@@ -86,6 +189,8 @@ def broken_sources(folder: Path, control: Control) -> Path:
     Raises:
         RunFailed: the sources lack the text that is replaced.
     """
-    module, end = _BROKEN[control]
-    start, known = TIMES.get(module, ("def receipt_header(", ""))
-    return sources_with_ends(folder, {**TIMES, module: (start, known + end)})
+    ends = dict(TIMES)
+    for module, end in _BROKEN[control].items():
+        start, known = TIMES[module] if module in TIMES else (_REPLACED[module], "")
+        ends[module] = (start, known + end)
+    return sources_with_ends(folder, ends)

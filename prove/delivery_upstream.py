@@ -1,7 +1,11 @@
-"""The upstream of a case: a TLS server that fails as it is told, and remembers every request."""
+"""The upstream of a case: a TLS server that fails as it is told, and remembers every request.
+
+A request may say how it is answered: `status=404`, `bytes=300000`, or `events=3` in its query.
+"""
 
 import asyncio
 import contextlib
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -11,6 +15,11 @@ from typing import Final
 NAME: Final = "api.example.com"
 _LONG: Final = b"x" * 200_000  # beyond what is stored, so that it is passed on in parts
 _SILENT_S: Final = 30.0
+_EVENT_S: Final = 0.1  # between two events of a stream
+_WITHOUT_BODY: Final = (204, 304)  # RFC 9110, sections 15.3.5 and 15.4.5
+_STREAM_HEAD: Final = (
+    b"HTTP/1.1 200 Told\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+)
 
 
 class UpstreamFault(StrEnum):
@@ -31,6 +40,13 @@ class Reached:
 
     method: str
     status: int | None = None
+    target: str = ""
+    is_left: bool = False  # the service closed the connection before the whole response
+
+    def setting(self, name: str, default: int) -> int:
+        """Read a number that the request's query asks for."""
+        found = re.search(rf"[?&]{name}=([0-9]+)", self.target)
+        return int(found[1]) if found else default
 
 
 @dataclass(slots=True)
@@ -72,6 +88,11 @@ class ScriptedUpstream:
         self, request: Reached, fault: UpstreamFault, writer: asyncio.StreamWriter
     ) -> None:
         body = b"response %d " % len(self.reached) + (_LONG if self.is_long else b"")
+        body += b"y" * request.setting("bytes", 0)
+        events = request.setting("events", 0)
+        if events and fault is UpstreamFault.NONE:
+            await self._stream(request, events, writer)
+            return
         match fault:
             case UpstreamFault.DROPS:
                 writer.transport.abort()
@@ -84,19 +105,36 @@ class ScriptedUpstream:
             case UpstreamFault.KILL:
                 await self.kill()
             case _:
-                status = 500 if fault is UpstreamFault.STATUS else 200
+                usual = 500 if fault is UpstreamFault.STATUS else 200
+                status = request.setting("status", usual)
+                if status in _WITHOUT_BODY:
+                    body = b""
                 writer.write(_head(status, len(body)) + body)
                 await writer.drain()
                 request.status = status
                 if fault is UpstreamFault.KILL_AFTER:
                     await self.kill()
 
+    async def _stream(self, request: Reached, events: int, writer: asyncio.StreamWriter) -> None:
+        """Send events one by one, each once the one before was taken."""
+        number = len(self.reached)
+        writer.write(_STREAM_HEAD + b": a comment\n\n")
+        try:
+            for each in range(events):
+                writer.write(b"data: response %d event %d\n\n" % (number, each))
+                await writer.drain()
+                await asyncio.sleep(_EVENT_S)
+            request.status = 200
+        except OSError:
+            request.is_left = True
+            raise
+
 
 def _head(status: int, length: int) -> bytes:
-    return b"HTTP/1.1 %d Told\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % (
-        status,
-        length,
-    )
+    lines = b"HTTP/1.1 %d Told\r\nContent-Type: text/plain\r\n" % status
+    if status not in _WITHOUT_BODY:
+        lines += b"Content-Length: %d\r\n" % length
+    return lines + b"\r\n"
 
 
 async def _read_request(reader: asyncio.StreamReader) -> Reached:
@@ -104,4 +142,5 @@ async def _read_request(reader: asyncio.StreamReader) -> Reached:
     line, *fields = head.split("\r\n")
     named = {name.lower(): value.strip() for name, _, value in (f.partition(":") for f in fields)}
     await reader.readexactly(int(named.get("content-length", "0")))
-    return Reached(line.partition(" ")[0])
+    method, target, _ = line.split(" ", 2)
+    return Reached(method, target=target)

@@ -21,6 +21,12 @@ class DeliveryViolation(StrEnum):
     SECOND_CHARGES = "second_charges"
     RECEIPTS_MISSING = "receipts_missing"
     UNRESOLVED = "unresolved"
+    GOODS_UNPAID = "goods_unpaid"
+    TO_NOBODY = "delivered_to_nobody"
+    TO_OTHERS = "delivered_to_others"
+    WRONG_ADVICE = "wrong_advice"
+    HONEST_REFUSED = "honest_refused"
+    TOLD_WRONG = "told_wrong"
 
 
 Finding = tuple[DeliveryViolation, str]

@@ -41,6 +41,7 @@ SETTINGS: Final = {
     "FAREBOX_CHANNEL_WAIT_S": "1",
     "FAREBOX_RPC_TIMEOUT_S": "1",
     "FAREBOX_CLOCK_POLL_S": "0.5",
+    "FAREBOX_LEDGER_TIME_TOLERANCE_S": "0",  # cases move the network's clock
     "FAREBOX_SEARCH_SEMANTIC": "off",
     "FAREBOX_RATE_PER_ADDRESS": "0",
 }

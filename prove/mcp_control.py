@@ -16,7 +16,11 @@ _LET_OUT: Final = """\
             context.add_log_fields("""
 _CHANGES: Final[tuple[Change, ...]] = (
     (_HTTP, _ANSWERED, _LET_OUT),
-    (_HANDLER, "        except Outage as error:\n", "        except ZeroDivisionError as error:\n"),
+    (
+        _HANDLER,
+        "    if isinstance(error, Outage):\n",
+        "    if isinstance(error, Outage):\n        raise error\n",
+    ),
 )
 
 

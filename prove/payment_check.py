@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import aiohttp
 import asyncpg
-from stellar_sdk import Address, xdr
+from stellar_sdk import Address, scval, xdr
 
 from farebox.x402.reasons import REGISTRY, Reason, Retry
 from prove.environment import Environment, SignedPayment
@@ -36,6 +36,8 @@ class LedgerPayment:
     is_success: bool
     payer: str
     nonce: int
+    pay_to: str = ""
+    amount: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +169,27 @@ def _payments_of(transaction: dict[str, Any]) -> list[LedgerPayment]:
             if credentials is not None:
                 payer = Address.from_xdr_sc_address(credentials.address).address
                 is_success = transaction["status"] == "SUCCESS"
+                pay_to, amount = _transfer_of(entry)
                 payments.append(
-                    LedgerPayment(transaction["txHash"], is_success, payer, credentials.nonce.int64)
+                    LedgerPayment(
+                        transaction["txHash"],
+                        is_success,
+                        payer,
+                        credentials.nonce.int64,
+                        pay_to,
+                        amount,
+                    )
                 )
     return payments
+
+
+def _transfer_of(entry: xdr.SorobanAuthorizationEntry) -> tuple[str, int]:
+    """Read recipient and amount of the transfer that an entry authorizes."""
+    call = entry.root_invocation.function.contract_fn
+    if call is None or call.function_name.sc_symbol != b"transfer":
+        return "", 0
+    _, pay_to, amount = call.args
+    return scval.from_address(pay_to).address, scval.from_int128(amount)
 
 
 def group_by_payment(

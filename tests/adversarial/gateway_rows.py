@@ -51,6 +51,9 @@ _PAID_GATEWAY: Final = section_rows(
         "GW-072": "The analytics of each case.",
         "GW-074": "An upstream moved to another host.",
         "GW-075": "A secret deleted or changed in use.",
+        "GW-076": "Two transfers with one nonce, in every order.",
+        "GW-077": "A transfer that another party lands before, during and after.",
+        "GW-078": "A landed authorization in an envelope of other bytes.",
     },
 )
 

@@ -7,6 +7,7 @@ from stellar_sdk import Keypair, xdr
 
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
+from support import node_proxy
 from support.accounts import Multisig
 from support.contract_calls import address, invocation, invoke
 from support.entries import Credentials, unsigned_entry
@@ -14,6 +15,7 @@ from support.envelopes import spliced
 from support.payments import Draft
 from support.promises import case, promise
 from support.stage import Stage, service
+from support.waiting import until
 
 STRANGER: Final = Keypair.random()
 
@@ -263,7 +265,8 @@ async def test_any_64_bit_nonce_settles(stage: Stage, nonce: int) -> None:
 @promise("error:expired-fails-closed", "verify:checks-expiry")
 async def test_expired_authorization_is_refused(stage: Stage) -> None:
     latest = await stage.ledger().latest()
-    for left in (-1_000, -20):
+    await stage.until_seen(latest)
+    for left in (-1_000, 0):
         draft = await stage.draft(expires_at_ledger=max(latest + left, 0))
         await stage.assert_refused(draft.request(), Reason.EXPIRED, payer=draft.payer, by_rule=True)
 
@@ -283,7 +286,10 @@ async def test_authorization_too_short_for_ledger_cadence_is_refused_by_both_rou
     stage: Stage,
 ) -> None:
     """Control: six ledgers are enough by number, and the node refuses their envelope."""
-    draft = await stage.draft(expires_at_ledger=await stage.ledger().latest() + 6)
+    held = node_proxy.HeldLedger()  # six ledgers are a second, and the four calls may take longer
+    stage.node().on("getHealth", held)
+    await until(lambda: held.sequence)
+    draft = await stage.draft(expires_at_ledger=held.sequence + 6)
     await stage.assert_refused(
         draft.request(), Reason.EXPIRES_TOO_SOON, payer=draft.payer, by_rule=True
     )

@@ -122,19 +122,21 @@ async def test_channels_create_creates_nothing_twice_when_response_is_lost(alone
     assert await reserves_sponsored(alone) == 4
 
 
+@pytest.mark.parametrize("is_background", [False, True])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_channels_create_reports_unknown_outcome_when_interrupted(
-    alone: Stage, tmp_path: Path
+    alone: Stage, tmp_path: Path, number: signal.Signals, *, is_background: bool
 ) -> None:
     node_proxy.hide_transactions(alone.node())
     errors = tmp_path / "err"
     command = ("channels", "create", "--network", "testnet", "--count", "2")
-    process = start_farebox(*command, settings=alone.environment, errors=errors)
-    assert process.stdout is not None
-    await until(lambda: sent(alone))
-    await until(lambda: reserves_sponsored(alone))
-    process.send_signal(signal.SIGINT)
-    assert await asyncio.to_thread(process.wait, 20) == 3
-    process.stdout.close()
+    with start_farebox(
+        *command, settings=alone.environment, errors=errors, is_background=is_background
+    ) as process:
+        await until(lambda: sent(alone))
+        await until(lambda: reserves_sponsored(alone))
+        process.send_signal(number)
+        assert await asyncio.to_thread(process.wait, 20) == 3
     assert "may still take effect" in errors.read_text().splitlines()[-1]
     assert await alone.query("SELECT FROM channels") == []
     alone.node().reset()

@@ -17,16 +17,15 @@ from support.command import run_farebox, start_farebox
 async def test_devnet_prints_url_and_stops_on_interrupt(network: Network, tmp_path: Path) -> None:
     errors = tmp_path / "err"
     options = ("--network", network.label, "--port", "0", "--close-ms", "200")
-    process = start_farebox("devnet", *options, settings={}, errors=errors)
-    assert process.stdout is not None
-    event = json.loads(process.stdout.readline())
-    scene = await ask_scene(event["admin"], payers=1, payees=0, payer_units=1)
-    assert event["passphrase"] == network.passphrase
-    assert scene.asset == USDC[network].contract
-    assert event["rpc"] in errors.read_text()
-    process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 0
-    process.stdout.close()
+    with start_farebox("devnet", *options, settings={}, errors=errors) as process:
+        assert process.stdout is not None
+        event = json.loads(process.stdout.readline())
+        scene = await ask_scene(event["admin"], payers=1, payees=0, payer_units=1)
+        assert event["passphrase"] == network.passphrase
+        assert scene.asset == USDC[network].contract
+        assert event["rpc"] in errors.read_text()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
 
 
 def test_devnet_prints_one_sentence_when_port_is_in_use() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from farebox.local.certificates import Authority
-from prove import delivery_case, delivery_control, limits_case, limits_control
+from prove import delivery, delivery_case, delivery_control, limits_case, limits_control
 from prove.delivery_case import CallFault, DeliveryCase, record_purchase
 from prove.delivery_upstream import UpstreamFault
 from prove.fork_server import ForkServer
@@ -67,7 +67,7 @@ async def test_control_build_with_a_defect_of_delivery_is_detected(
 ) -> None:
     async with ForkServer(delivery_control.broken_sources(tmp_path, control)) as fork_server:
         broken = replace(world, fork_server=fork_server)
-        outcome = await delivery_case.run_case(broken, authority, control.case)
+        outcome = await delivery.run_either(broken, authority, control.case)
     assert control.shows_in(outcome), str(outcome)
 
 

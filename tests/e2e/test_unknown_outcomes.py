@@ -139,15 +139,15 @@ async def test_payment_waits_until_last_relayer_envelope_is_resolved(
         )
 
 
-async def test_payment_leaves_no_row_when_node_accepts_nothing(stage: Stage) -> None:
+async def test_payment_that_no_node_accepts_is_sent_again_by_another_replica(stage: Stage) -> None:
     draft = await stage.draft(timeout_s=900)
     stage.node().on("sendTransaction", try_later(stage))
     async with replica(stage, **IMPATIENT) as service_:
-        outcome = await service_.settle(draft.request())
-    assert (outcome["errorReason"], outcome["transaction"]) == (Reason.SUBMISSION_FAILED, "")
-    assert await stage.rows() == 0
+        pending = await service_.settle(draft.request())
+    assert pending["errorReason"] == Reason.SETTLEMENT_PENDING, "a node may have kept it"
     stage.node().reset()
-    await stage.assert_settles(draft.request())
+    outcome = await stage.settle(draft.request())
+    assert (outcome["success"], outcome["transaction"]) == (True, pending["transaction"])
 
 
 async def test_two_replicas_settle_one_payment_once(stage: Stage) -> None:

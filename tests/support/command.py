@@ -3,7 +3,8 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -40,15 +41,29 @@ def run_farebox(*arguments: str, settings: Mapping[str, str]) -> Ran:
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
+@contextmanager
 def start_farebox(
-    *arguments: str, settings: Mapping[str, str], errors: Path
-) -> subprocess.Popen[str]:
-    """Start the command; its standard error goes to a file, so that no pipe fills up."""
-    with errors.open("w") as output:
-        return subprocess.Popen(
-            [sys.executable, "-m", "farebox", *arguments],
+    *arguments: str, settings: Mapping[str, str], errors: Path, is_background: bool = False
+) -> Iterator[subprocess.Popen[str]]:
+    """Run the command inside this context, which kills it in the end if it still runs.
+
+    Its standard error goes to a file, so that no pipe fills up. `is_background`: as a shell without
+    job control starts a background job, with SIGINT ignored.
+    """
+    command = [sys.executable, "-m", "farebox", *arguments]
+    if is_background:
+        command = ["/bin/sh", "-c", 'trap "" INT; exec "$0" "$@"', *command]
+    with (
+        errors.open("w") as output,
+        subprocess.Popen(
+            command,
             env=environment(settings),
             stdout=subprocess.PIPE,
             stderr=output,
             text=True,
-        )
+        ) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.kill()  # does nothing to a process that has ended

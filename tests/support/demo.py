@@ -88,20 +88,18 @@ def children_of(pid: int) -> list[int]:
 def running_demo(folder: Path) -> Iterator[RunningDemo]:
     """Run a demo that has paid and keeps serving; end it with this context."""
     errors = folder / "demo.err"
-    process = start_farebox("demo", settings={}, errors=errors)
-    try:
-        assert process.stdout is not None
-        readable, _, _ = select.select([process.stdout], [], [], START_S)
-        assert readable, errors.read_text()
-        first = process.stdout.readline()
-        assert first, errors.read_text()
-        demo = RunningDemo(process, json.loads(first), errors.read_text())
-        for pid in children_of(process.pid):
-            demo.children[pid] = os.pidfd_open(pid)
-        yield demo
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            process.wait(END_S)
-        if process.stdout is not None:
-            process.stdout.close()
+    with start_farebox("demo", settings={}, errors=errors) as process:
+        try:
+            assert process.stdout is not None
+            readable, _, _ = select.select([process.stdout], [], [], START_S)
+            assert readable, errors.read_text()
+            first = process.stdout.readline()
+            assert first, errors.read_text()
+            demo = RunningDemo(process, json.loads(first), errors.read_text())
+            for pid in children_of(process.pid):
+                demo.children[pid] = os.pidfd_open(pid)
+            yield demo
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.wait(END_S)

@@ -21,6 +21,7 @@ from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.pay import Payer
 from farebox.gateway.http import GatewayEndpoint
 from farebox.gateway.offers.offer import GatewayUrl
+from farebox.gateway.past_purchases import PastPurchases
 from farebox.gateway.relay.breaker import UpstreamBreaker
 from farebox.gateway.relay.relay import Relay
 from farebox.gateway.respond import GatewayParts
@@ -95,7 +96,7 @@ class IdentifyingSettler(ScriptedSettler):
 
     def __init__(self, outcome_of: OutcomeOf, refusal: NotSettled | None = None) -> None:
         super().__init__(ValueError("made by outcome_of"))
-        self._outcome_of, self._refusal = outcome_of, refusal
+        self.outcome_of, self._refusal = outcome_of, refusal
 
     def identify(
         self, payment: Payment, *, key: str | None, caller: Caller | None, client: str
@@ -111,7 +112,7 @@ class IdentifyingSettler(ScriptedSettler):
     async def settle(self, request: SettleRequest) -> SettleOutcome:
         """Return or raise the outcome of this payment."""
         self.settled.append(request)
-        outcome = await self._outcome_of(request.identity, request.digest)
+        outcome = await self.outcome_of(request.identity, request.digest)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -126,6 +127,7 @@ class GatewayBench:
     settler: IdentifyingSettler
     wrapper: Wrapper
     recorder: RequestRecorder
+    wrappers: EnabledWrappers
     paid: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -192,19 +194,21 @@ async def gateway(
     settler = IdentifyingSettler(outcome_of, refusal)
     async with seller(folder, answer or answers(b"sunny")) as at:
         relay = Relay(at.client, UpstreamBreaker(), clock)
+        payer, wrappers = Payer(database, settler, keeper, clock), EnabledWrappers(database, clock)
         parts = GatewayParts(
-            wrappers=EnabledWrappers(database, clock),
+            wrappers=wrappers,
             credentials=UpstreamCredentials(vault_replica(database).reader),
             settler=settler,
-            payer=Payer(database, settler, keeper, clock),
+            payer=payer,
             relay=relay,
             deliverer=Deliverer(database, relay, keeper, clock),
+            past=PastPurchases(settler, payer, GatewayUrl(ORIGIN)),
             url=GatewayUrl(ORIGIN),
         )
         recorder = RequestRecorder(database, clock)
         app = ErrorMiddleware(GatewayEndpoint(parts, recorder, clock, _not_counted), {})
         logged = RequestLog(ClientAddress(app, ()), structlog.get_logger())
-        yield GatewayBench(AsgiClient(logged), at, settler, wrapper, recorder)
+        yield GatewayBench(AsgiClient(logged), at, settler, wrapper, recorder, wrappers)
 
 
 async def _not_counted(scope: Scope) -> None:

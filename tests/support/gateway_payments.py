@@ -46,6 +46,7 @@ def new_payment(wrapper: Wrapper, *, body: bytes = b"", method: str = "GET") -> 
         term=wrapper.settings.terms[0],
         request=BuyerRequest(wrapper.slug, method, "/", None, body.ljust(32)),
         request_digest=secrets.token_bytes(32),
+        presented_digest=secrets.token_bytes(32),
     )
 
 
@@ -91,10 +92,12 @@ def settled(new: NewPayment) -> Settled:
     return Settled(new.identity, new.request_digest, HASH)
 
 
-def paid_request(new: NewPayment) -> PaidRequest:
+def paid_request(
+    new: NewPayment, *, is_private: bool = True, is_for_sale: bool = True
+) -> PaidRequest:
     """A request with this payment; the settler of a test does not read the transfer."""
-    transfer = cast(SignedTransfer, None)
-    return PaidRequest(new, SettleRequest(transfer, new.identity))
+    settle = SettleRequest(cast(SignedTransfer, None), new.identity)
+    return PaidRequest(new, settle, is_private=is_private, is_for_sale=is_for_sale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ class FindingPayer:
 
     async def pay(self, request: PaidRequest) -> PayOutcome:
         """Pay for the request."""
-        return await self.payer.pay(request, await self.payer.find(request))
+        return await self.payer.pay(request, await self.payer.find(request.new.identity))
 
 
 def payer_of(

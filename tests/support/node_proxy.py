@@ -228,6 +228,24 @@ class Approving:
         return answer | {"result": {**approved, "latestLedger": result["latestLedger"]}}
 
 
+class HeldLedger:
+    """Answers each getHealth as the first one: the newest ledger stays `sequence`."""
+
+    def __init__(self) -> None:
+        self._held: Json | None = None
+
+    async def __call__(self, call: Call, forward: Forward) -> Json:
+        del call
+        if self._held is None:
+            self._held = await forward()
+        return dict(self._held)
+
+    @property
+    def sequence(self) -> int:
+        """The newest ledger; 0 before the first call."""
+        return int(self._held["result"]["latestLedger"]) if self._held is not None else 0
+
+
 def hide_transactions(node: NodeProxy) -> None:
     """Hide every transaction from now on, while ledgers go on closing."""
     node.on("getTransaction", result(unknown))

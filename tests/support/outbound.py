@@ -9,7 +9,7 @@ from typing import Final
 
 from farebox.local.certificates import Authority
 from farebox.outbound.address_ranges import IPAddress
-from farebox.outbound.client import OutboundClient
+from farebox.outbound.client import MAX_CALLS, OutboundClient
 from farebox.outbound.request import OutboundRequest
 from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress
 from support.upstream import Answer, Upstream, upstream
@@ -43,7 +43,12 @@ class Seller:
 
 @asynccontextmanager
 async def seller(
-    folder: Path, answer: Answer, *, certificate: Sequence[str] = (SELLER,), expired: bool = False
+    folder: Path,
+    answer: Answer,
+    *,
+    certificate: Sequence[str] = (SELLER,),
+    expired: bool = False,
+    max_calls: int = MAX_CALLS,
 ) -> AsyncIterator[Seller]:
     """A seller with a certificate the client trusts, unless it is made otherwise."""
     authority = Authority(folder)
@@ -51,7 +56,7 @@ async def seller(
         tls = authority.server(*certificate, is_expired=expired)
         served = await opened.enter_async_context(upstream(tls, answer))
         resolver = LoopbackResolver({SELLER: PinnedAddress(LOOPBACK, served.port)}, FixedLookup({}))
-        client = OutboundClient(resolver, authority=authority.file)
+        client = OutboundClient(resolver, authority=authority.file, max_calls=max_calls)
         yield Seller(await opened.enter_async_context(client), served)
 
 

@@ -6,13 +6,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from farebox.automation.credits import credit_payment, run_payment_store
-from farebox.automation.credits.credit_payment import LandedPayment
 from farebox.automation.credits.end_payment import RunPaymentEnds
-from farebox.automation.credits.quotes import FreshFee, RunQuotes
+from farebox.automation.credits.quotes import RunQuotes
 from farebox.automation.credits.reconcile_payments import RunPaymentReconciler
 from farebox.automation.credits.run_payment import RunPayment, RunSale, make_sale
 from farebox.automation.plans import proposal_store
-from farebox.automation.plans.quote import PriceList
+from farebox.automation.plans.quote import FreshFees, PriceList, QuotedFees
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.amounts import BaseUnits, Stroops
@@ -27,7 +26,9 @@ REVENUE: Final = party(8_000)
 PRICES: Final = PriceList(ASSET, BaseUnits(1_000), BaseUnits(500), units_per_xlm=2_500_000)
 SALES: Final = {Network.TESTNET: make_sale(PRICES, REVENUE)}
 FEE: Final = Stroops(100_000)
+FEES: Final = QuotedFees(FEE)
 PER_RUN: Final = 75_000  # base units, by that fee
+UNKNOWN: Final = FreshFees(None)
 
 
 def quotes(database: Database, sales: Mapping[Network, RunSale] = SALES) -> RunQuotes:
@@ -41,7 +42,7 @@ async def propose(database: Database, draft: PlanDraft | None = None) -> StoredP
     async with database.transaction() as db:
         plan = await put_plan(db, draft)
         runs = plan.terms.run_limit
-        await quotes(database).issue(db, plan.terms, runs=runs, fee=FEE, now=START)
+        await quotes(database).issue(db, plan.terms, runs=runs, fees=FEES, now=START)
     return plan
 
 
@@ -53,6 +54,7 @@ async def quote_of(
     is_top_up: bool = False,
     now: datetime = START,
     sales: Mapping[Network, RunSale] = SALES,
+    fresh: FreshFees = UNKNOWN,
 ) -> RunPayment:
     """The current quote of a plan, for all of its runs or for so many."""
     runs = plan.terms.run_limit if runs is None else runs
@@ -60,9 +62,7 @@ async def quote_of(
         locked = await proposal_store.lock_plan(db, plan.terms.id)
         assert locked is not None
         own = quotes(database, sales)
-        made = await own.offer(
-            db, locked, runs=runs, now=now, is_top_up=is_top_up, fresh=FreshFee(None)
-        )
+        made = await own.offer(db, locked, runs=runs, now=now, is_top_up=is_top_up, fresh=fresh)
         assert made is not None
         return made
 
@@ -86,14 +86,18 @@ async def present(
 
 
 async def land(
-    database: Database, quote: RunPayment, state: str = "confirmed", **columns: Any
+    database: Database,
+    quote: RunPayment,
+    state: str = "confirmed",
+    at: datetime = START,
+    **columns: Any,
 ) -> RunPayment:
     """Reserve a quote for a payment that has a settlement in this state; nobody has credited it."""
     identity = await insert_settlement(
         database, Paid(text=None, pay_to=REVENUE, amount=quote.quote.total, state=state)
     )
     digest = secrets.token_bytes(32)
-    held = await present(database, quote, identity=identity, digest=digest)
+    held = await present(database, quote, identity=identity, digest=digest, at=at)
     await write_settlement(database, held, request_digest=digest, **columns)
     return held
 
@@ -130,7 +134,7 @@ async def pay(database: Database, plan: StoredPlan, runs: int | None = None) -> 
     """Pay for a plan's runs, as a settlement that landed does."""
     held = await land(database, await quote_of(database, plan, runs=runs))
     async with database.transaction() as db:
-        await credit_payment.credit_payment(db, held, LandedPayment(hash_of(held)), at=START)
+        await credit_payment.credit_payment(db, held, hash_of(held), at=START)
     return await read_plan(database, plan)
 
 
@@ -147,14 +151,14 @@ async def read_payment(database: Database, payment: RunPayment) -> RunPayment:
 
 
 async def ledger(database: Database, plan: StoredPlan) -> list[tuple[str, int]]:
-    """The rows of the owner's credit, in their order."""
+    """The rows of the owner's credit in base units, in their order."""
     async with database.connection() as db:
         rows = await db.fetch(
-            "SELECT kind, runs FROM run_credits WHERE owner = $1 ORDER BY id", plan.terms.owner
+            "SELECT kind, amount FROM run_credits WHERE owner = $1 ORDER BY id", plan.terms.owner
         )
-    return [(row["kind"], row["runs"]) for row in rows]
+    return [(row["kind"], int(row["amount"])) for row in rows]
 
 
 async def balance(database: Database, plan: StoredPlan) -> int:
-    """The owner's paid runs that no plan holds."""
-    return sum(runs for _, runs in await ledger(database, plan))
+    """What the owner has paid and no plan holds, in base units."""
+    return sum(amount for _, amount in await ledger(database, plan))

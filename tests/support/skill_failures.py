@@ -172,9 +172,11 @@ def signed_elsewhere(stage: SkillStage, draft: Draft) -> Json:
 
 
 async def expired(stage: SkillStage) -> Failing:
-    """An authorization that was good until the ledger before the last one."""
+    """An authorization that was good until the ledger that the service has seen close."""
     latest = await stage.shop.stage.ledger(stage.network).latest()
-    return Failing(both((await stage.draft(expires_at_ledger=latest - 2)).request()), {})
+    draft = await stage.draft(expires_at_ledger=latest)
+    await stage.shop.stage.until_seen(latest, stage.network)
+    return Failing(both(draft.request()), {})
 
 
 async def without_node(stage: SkillStage) -> Failing:

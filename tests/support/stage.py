@@ -117,6 +117,16 @@ class Stage:
         scene = await self.networks[network].devnet.scene(payers=1, payees=0)
         return scene.payers[0]
 
+    async def until_seen(self, sequence: int, network: Network = Network.TESTNET) -> None:
+        """Return once the service's own clock has reached this ledger; it polls the node."""
+
+        async def is_seen() -> bool:
+            listed = (await self.client.get("/v1/networks")).json()["networks"]
+            (own,) = [each for each in listed if each["network"] == network.value]
+            return bool(own.get("ledger", {"sequence": 0})["sequence"] >= sequence)
+
+        await until(is_seen)
+
     async def verify(self, body: object) -> Json:
         """Verify and return the verdict, which is always a 200."""
         return _ok_body(await self.client.post("/verify", body))

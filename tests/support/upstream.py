@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from support.waiting import until
+
 Answer: TypeAlias = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -70,6 +72,30 @@ def drips(piece: bytes, *, every_s: float = 0.02, head: bytes = b"") -> Answer:
             await asyncio.sleep(every_s)
 
     return write
+
+
+class GatedUpstream:
+    """Writes a first part, and the rest once the gate opens; knows when its caller hangs up."""
+
+    def __init__(self, first: bytes, rest: bytes = b"") -> None:
+        self._first, self._rest = first, rest
+        self.gate, self.hung_up = asyncio.Event(), asyncio.Event()
+
+    async def answer(self, writer: asyncio.StreamWriter) -> None:
+        """Answer one request."""
+        writer.write(self._first)
+        await writer.drain()
+        closing = asyncio.ensure_future(self._wait_for_end(writer))
+        opening = asyncio.ensure_future(self.gate.wait())
+        await asyncio.wait((closing, opening), return_when=asyncio.FIRST_COMPLETED)
+        closing.cancel()
+        opening.cancel()
+        writer.write(self._rest)
+        await writer.drain()
+
+    async def _wait_for_end(self, writer: asyncio.StreamWriter) -> None:
+        await until(writer.transport.is_closing)
+        self.hung_up.set()
 
 
 @asynccontextmanager

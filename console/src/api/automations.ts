@@ -37,7 +37,7 @@ export const readLimits = (signal: AbortSignal) =>
   ask<Shape.AutomationLimits>("GET /v1/automations/limits", {}, { signal });
 
 export const readCredits = (signal: AbortSignal) =>
-  ask<{ items: { network: Network; runs: number }[] }>("GET /v1/automations/credits", {}, { signal });
+  ask<{ items: { network: Network; asset: string; amount: string }[] }>("GET /v1/automations/credits", {}, { signal });
 
 export const previewPlan = (body: Shape.PlanRequest, signal: AbortSignal) =>
   ask<Shape.PlanPreview>("POST /v1/automations/preview", { body }, { signal, deadlineSeconds: JUDGED_SECONDS });

@@ -81,11 +81,12 @@ test("only a missing session asks to sign in", async () => {
 });
 
 test("Retry-After is read as seconds or as a date and never beyond a day", () => {
-  const now = Date.parse("2026-11-25T12:00:00Z");
+  const now = "Wed, 25 Nov 2026 12:00:00 GMT"; // the `Date` of the same response, never this machine's clock
   expect(readRetryAfter("30", now)).toBe(30);
   expect(readRetryAfter("Wed, 25 Nov 2026 12:01:00 GMT", now)).toBe(60);
   expect(readRetryAfter("Wed, 25 Nov 2026 11:00:00 GMT", now)).toBe(0);
   expect(readRetryAfter("999999999", now)).toBe(86_400);
   expect(readRetryAfter("soon", now)).toBeNull();
   expect(readRetryAfter(null, now)).toBeNull();
+  expect(readRetryAfter("Wed, 25 Nov 2026 12:01:00 GMT", null)).toBeNull();
 });

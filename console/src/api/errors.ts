@@ -1,3 +1,6 @@
+import { isRecord } from "./records";
+import type { JsonObject } from "./records";
+
 /** The codes that the console gives itself, where no response of the service came. */
 export const NO_ANSWER = "no_answer";
 export const TIMEOUT = "timeout";
@@ -10,6 +13,8 @@ interface ErrorMembers {
   requestId: string | null;
   retryAfterSeconds: number | null;
   details: unknown;
+  isOwn?: boolean;
+  receipt?: JsonObject | null;
 }
 
 /** A request that did not succeed: the service's uniform error, or 0 as `status` without one. */
@@ -21,6 +26,13 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | null;
   /** `error.details` of the body: what it holds depends on the code. */
   readonly details: unknown;
+  /**
+   * Whether the service itself gave this error, by the form that all of its errors have. Something on
+   * the way to it (a proxy, a firewall) may answer too, with any status.
+   */
+  readonly isOwn: boolean;
+  /** The receipt of `PAYMENT-RESPONSE`; null without one that can be read. */
+  readonly receipt: JsonObject | null;
 
   constructor(members: ErrorMembers) {
     super(members.message);
@@ -30,6 +42,8 @@ export class ApiError extends Error {
     this.requestId = members.requestId;
     this.retryAfterSeconds = members.retryAfterSeconds;
     this.details = members.details;
+    this.isOwn = members.isOwn ?? false;
+    this.receipt = members.receipt ?? null;
   }
 
   /** Whether the service or the way to it is at fault: the same request may succeed later. */
@@ -38,19 +52,31 @@ export class ApiError extends Error {
   }
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null;
 const asText = (value: unknown): string | null =>
   typeof value === "string" && value !== "" ? value : null;
 
-/** Reads `Retry-After`: seconds, or a date. Null when it is neither; at most a day. */
-export function readRetryAfter(header: string | null, now: number = Date.now()): number | null {
+/**
+ * Reads `Retry-After`: seconds, or a date, which counts from the `Date` of the same response, for the
+ * clock of this machine may be wrong. Null when it is neither; at most a day.
+ */
+export function readRetryAfter(header: string | null, date: string | null): number | null {
   if (header === null) return null;
   const seconds = /^\d{1,9}$/.test(header.trim())
     ? Number(header)
-    : Math.ceil((Date.parse(header) - now) / 1000);
+    : Math.ceil((Date.parse(header) - Date.parse(date ?? "")) / 1000);
   if (Number.isNaN(seconds)) return null;
   return Math.min(Math.max(seconds, 0), 86_400);
+}
+
+/** Reads the receipt of a header: base64 of a JSON object. */
+function readReceipt(header: string | null): JsonObject | null {
+  if (header === null) return null;
+  try {
+    const value: unknown = JSON.parse(atob(header));
+    return isRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -62,13 +88,17 @@ export function errorOf(status: number, headers: Headers, body: unknown): ApiErr
   const found = isRecord(body) && isRecord(body["error"]) ? body["error"] : null;
   const error = found ?? {};
   const data = isRecord(error["data"]) ? error["data"] : {};
+  const isUniform = [error["code"], error["message"], error["requestId"]].every((each) => asText(each) !== null);
+  const isRpc = isRecord(body) && body["jsonrpc"] === "2.0" && Number.isInteger(error["code"]) && asText(data["reason"]) !== null;
   return new ApiError({
     status,
     code: asText(error["code"]) ?? asText(data["reason"]) ?? UNREADABLE,
     message: asText(error["message"]) ?? `The service answered ${status} without a reason.`,
     requestId: asText(error["requestId"]) ?? asText(data["requestId"]) ?? headers.get("x-request-id"),
-    retryAfterSeconds: readRetryAfter(headers.get("retry-after")),
+    retryAfterSeconds: readRetryAfter(headers.get("retry-after"), headers.get("date")),
     details: found === null ? (body ?? null) : (error["details"] ?? null),
+    isOwn: isUniform || isRpc,
+    receipt: readReceipt(headers.get("payment-response")),
   });
 }
 

@@ -17,9 +17,13 @@ export interface ToolResult {
   content: JsonObject;
 }
 
-/** Reads the body of a response of `/mcp`: a result with `structuredContent`, or an error. */
-export function readToolAnswer(body: unknown): ToolResult | ToolRefusal {
-  const { result, error } = isRecord(body) ? body : {};
+/**
+ * Reads the body of a response of `/mcp`: a result with `structuredContent`, or an error. One that is
+ * no answer to the request of this id says nothing: it is a refusal with the code 0.
+ */
+export function readToolAnswer(body: unknown, id: number): ToolResult | ToolRefusal {
+  const isAnswer = isRecord(body) && body["jsonrpc"] === "2.0" && body["id"] === id;
+  const { result, error } = isAnswer ? body : {};
   if (isRecord(error)) {
     const data = isRecord(error["data"]) ? error["data"] : {};
     const { code, message } = error;
@@ -41,6 +45,7 @@ let lastId = 0;
 /** Calls a tool of the MCP server, once. Throws `ApiError` where the request itself failed. */
 export async function callTool(name: string, args: JsonObject, options: CallOptions = {}) {
   lastId += 1;
-  const body = { jsonrpc: "2.0", id: lastId, method: "tools/call", params: { name, arguments: args } as never };
-  return readToolAnswer(await call("POST /mcp", { body }, options));
+  const id = lastId;
+  const body = { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } as never };
+  return readToolAnswer(await call("POST /mcp", { body }, options), id);
 }

@@ -1,4 +1,4 @@
-// schema c2c6fcd11ea60af564c5dd6a61ecb219c7179bea4265c5704abfb0c58de4d887 types 1d2d11be73131ba1ee786bd81b94804932836b1db1cb89ea099f8a620a4e2236
+// schema 1b564fd86d07d77e2695397762e8ad4e1e7b8f04bd81c64d8044e16b1d991446 types 32d2931a0c6868b4320afd088ed631d89b2239c0d716e14ef2841a057f0c6e14
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -473,7 +473,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Your paid runs that no plan holds, by network.
+         * What you have paid and no plan holds, by network.
          * @description A session, the operator, or a key with the scope automation.
          */
         get: operations["get-v1-automations-credits"];
@@ -2626,10 +2626,14 @@ export interface components {
         };
         /**
          * QuoteBody
-         * @description The price of a plan's runs; `fromCredit` of them are taken from what the owner has paid.
+         * @description The price of a plan's runs, and what of it is taken from what the owner has paid.
+         *
+         *         `creditAmount` is that part, `total` the rest; `fromCredit` are the runs that it pays in whole.
          */
         QuoteBody: {
             asset: string;
+            /** @default 0 */
+            creditAmount?: string;
             /** @default 0 */
             fromCredit?: number;
             isFree: boolean;
@@ -2946,15 +2950,16 @@ export interface components {
         };
         /**
          * RunCreditBody
-         * @description Paid runs on a network that no plan holds; the next plan there uses them first.
+         * @description An amount on a network that no plan holds, in base units; the next plan there uses it.
          */
         RunCreditBody: {
+            amount: string;
+            asset: string;
             network: components["schemas"]["Network"];
-            runs: number;
         };
         /**
          * RunCreditListBody
-         * @description The credits of an owner, one for each network with any.
+         * @description The credits of an owner, one for each network and asset with any.
          */
         RunCreditListBody: {
             items: components["schemas"]["RunCreditBody"][];
@@ -5044,6 +5049,7 @@ export interface operations {
                      *       },
                      *       "quote": {
                      *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "creditAmount": "0",
                      *         "fromCredit": 0,
                      *         "isFree": true,
                      *         "network": "stellar:testnet",
@@ -5120,8 +5126,9 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "network": "stellar:testnet",
-                     *           "runs": 4
+                     *           "amount": "300000",
+                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "network": "stellar:testnet"
                      *         }
                      *       ]
                      *     }
@@ -5247,6 +5254,7 @@ export interface operations {
                      *       },
                      *       "quote": {
                      *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "creditAmount": "0",
                      *         "fromCredit": 0,
                      *         "isFree": true,
                      *         "network": "stellar:testnet",
@@ -5353,6 +5361,7 @@ export interface operations {
                      *       },
                      *       "quote": {
                      *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "creditAmount": "0",
                      *         "fromCredit": 0,
                      *         "isFree": true,
                      *         "network": "stellar:testnet",
@@ -5493,6 +5502,7 @@ export interface operations {
                      *       },
                      *       "quote": {
                      *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "creditAmount": "0",
                      *         "fromCredit": 0,
                      *         "isFree": true,
                      *         "network": "stellar:testnet",
@@ -5646,6 +5656,7 @@ export interface operations {
                      *       },
                      *       "quote": {
                      *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "creditAmount": "0",
                      *         "fromCredit": 0,
                      *         "isFree": true,
                      *         "network": "stellar:testnet",
@@ -5837,6 +5848,7 @@ export interface operations {
                      *       },
                      *       "quote": {
                      *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "creditAmount": "0",
                      *         "fromCredit": 0,
                      *         "isFree": true,
                      *         "network": "stellar:testnet",
@@ -6146,6 +6158,7 @@ export interface operations {
                      *       },
                      *       "quote": {
                      *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "creditAmount": "0",
                      *         "fromCredit": 0,
                      *         "isFree": true,
                      *         "network": "stellar:testnet",

@@ -1,13 +1,16 @@
 import { call } from "@/api/client";
 import { ApiError } from "@/api/errors";
 import { NETWORK_NAMES } from "@/api/networks";
+import { asRecord } from "@/api/records";
 import type { Network } from "@/api/types";
 import { formatUnits } from "@/ui/money";
 import { formatFull } from "@/ui/time";
 import { isAtLeast } from "@/ui/units";
 import type { Wallet } from "@/wallet/wallet";
 import { connectOn, WalletProblem } from "@/wallet/wallet";
-import type { Challenge, Review, Terms, TokenName } from "./terms";
+import { readLedger } from "./ledger";
+import type { Completion } from "./signedPayment";
+import type { Review, Terms, TokenName } from "./terms";
 import { PASSPHRASES } from "./terms";
 
 /** What the wallet would sign is not the price on the page. Nothing was signed. */
@@ -42,9 +45,8 @@ async function checkBalance(terms: Terms, payer: string, token: TokenName): Prom
   throw new WalletProblem("failed", `The account holds ${has} ${name}, and the price is ${needs}. ${advice} Nothing was signed.`);
 }
 
-async function readLedger(network: Network) {
-  const { networks } = await call("GET /v1/networks", {});
-  const found = networks.find((each) => each.network === network)?.ledger;
+async function readPresentLedger(network: Network) {
+  const found = await readLedger(network);
   if (!found) {
     throw new WalletProblem("failed", "The latest ledger of the network is not known, so the expiry cannot be checked. Nothing was signed.");
   }
@@ -66,7 +68,7 @@ export async function prepare(terms: Terms, wallet: Wallet, token: TokenName): P
   const { address: payer } = await connectOn(wallet, PASSPHRASES[terms.network]);
   await checkBalance(terms, payer, token);
   const prepared = await call("POST /v1/payments/prepare", { body: { requirements: terms, payer } });
-  const ledger = await readLedger(terms.network);
+  const ledger = await readPresentLedger(terms.network);
   const [{ decodePayment }, { judgeTransfer }] = await Promise.all([
     import("@/wallet/decodePayment"),
     import("@/wallet/decodeJudgement"),
@@ -78,7 +80,7 @@ export async function prepare(terms: Terms, wallet: Wallet, token: TokenName): P
   const amount = formatUnits(transfer.amount.toString(), token.decimals ?? 0) ?? transfer.amount.toString();
   const unit = token.decimals === null ? "base units of this token" : (token.code ?? "of this token");
   const seconds = Math.max(transfer.expirationLedger - ledger.sequence, 0) * ledger.secondsPerLedger;
-  const until = formatFull(Date.now() + seconds * 1000);
+  const until = formatFull(Date.parse(ledger.closedAt) + seconds * 1000); // this machine's clock may be wrong
   return {
     terms,
     payer,
@@ -100,19 +102,22 @@ export function sign(review: Review, wallet: Wallet): Promise<string> {
   return wallet.signAuthEntry(review.prepared.preimage, { address: review.payer, networkPassphrase });
 }
 
-/** Puts the signature into the payment, and returns the `PAYMENT-SIGNATURE`. The same one may be put into it again. */
-export async function complete(
-  { terms, prepared }: Review,
-  signature: string,
-  { resource, extensions }: Pick<Challenge, "resource" | "extensions">,
-): Promise<string> {
+/** Has the service put a signature into its payment, and returns the `PAYMENT-SIGNATURE`: each time the same. */
+export async function complete(requirements: Terms, completion: Completion): Promise<string> {
+  const { entry, signature, resource, extensions } = completion;
   const body = {
-    entry: prepared.entry,
+    entry,
     signature,
-    requirements: terms,
+    requirements,
     ...(resource ? { resource: resource as never } : {}),
-    ...(extensions ? { extensions: extensions as never } : {}),
+    extensions: extensions as never,
   };
-  const { paymentSignature } = await call("POST /v1/payments/complete", { body });
-  return paymentSignature;
+  const answer: unknown = await call("POST /v1/payments/complete", { body });
+  const { paymentSignature } = asRecord(answer);
+  if (typeof paymentSignature === "string" && paymentSignature !== "") return paymentSignature;
+  throw new Error("The service's answer could not be read. Nothing was sent.");
 }
+
+/** Whether the service itself refused to complete a payment: it will not do so later either. */
+export const isRefusedCompletion = (problem: unknown): boolean =>
+  problem instanceof ApiError && problem.isOwn && problem.status === 400;

@@ -54,6 +54,9 @@ const WALLET_TITLES: Record<string, string> = {
   declined: "Declined in the wallet",
   no_answer: "The wallet did not answer",
   undecodable: "This must not be signed",
+  unfinished_payment: "A payment is not finished",
+  ended_elsewhere: "Finished in another tab",
+  not_kept: "Not possible in this browser",
 };
 
 export function titleOf(failure: Failure): string {

@@ -15,6 +15,7 @@ from farebox.storage.pool import Database
 
 _INTERVAL_S: Final = 30.0
 _BATCH: Final = 500
+_PAUSE_S: Final = 0.1  # between two batches, for settlements at the same time
 _SESSIONS_KEPT: Final = timedelta(hours=1)
 
 log = structlog.get_logger(__name__)
@@ -77,4 +78,6 @@ class Sessions:
                 )
             deleted = max(challenges, sessions)
             total += challenges + sessions
+            if deleted >= _BATCH:
+                await self._clock.sleep(_PAUSE_S)
         return total

@@ -1,6 +1,6 @@
 """The composition root of the agent interface."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
@@ -10,13 +10,16 @@ from farebox.app.database_pools import Pools
 from farebox.app.gateway_services import GatewayServices, gateway_sales, gateway_url, own_hosts
 from farebox.app.settings import Settings
 from farebox.catalog.discovery.reader_process import ReaderProcess
+from farebox.kernel.networks import Network
 from farebox.mcp.gateway_call import InProcessGateway
 from farebox.mcp.handler import RpcHandler
 from farebox.mcp.http import mcp_endpoints
 from farebox.mcp.paid_call import CallRoutes, PaidCalls
+from farebox.mcp.receipt_check import ReceiptCheck
 from farebox.mcp.search_services import SearchServices
 from farebox.mcp.unsent_responses import UnsentResponses
 from farebox.outbound.local_client import LocalClient
+from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.web.endpoint import Endpoint
 
 
@@ -31,7 +34,11 @@ class AgentServices:
 
 
 def build_agents(
-    settings: Settings, pools: Pools, catalog: CatalogServices, gateway: GatewayServices
+    settings: Settings,
+    pools: Pools,
+    catalog: CatalogServices,
+    gateway: GatewayServices,
+    nodes: Mapping[Network, SorobanRpc],
 ) -> AgentServices:
     """Build `/mcp`; its calls share neither client nor reader with the rest of the service."""
     most = settings.outbound.agent_calls
@@ -47,7 +54,12 @@ def build_agents(
     )
     unsent = UnsentResponses()
     calls = PaidCalls(
-        pools.searching, reader, routes, max_calls=most, count_unsent=lambda: unsent.count
+        pools.searching,
+        reader,
+        routes,
+        ReceiptCheck(nodes),
+        max_calls=most,
+        count_unsent=lambda: unsent.count,
     )
     handler = RpcHandler(SearchServices(catalog.search), calls)
     return AgentServices(

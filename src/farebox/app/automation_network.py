@@ -185,7 +185,7 @@ def _sponsoring(
         ledger.ledgers,
         ledger.rpc.account_sequence,
         ledger.fee_stats,
-        SponsorLimits(limits.install_fees, limits.budgets),
+        SponsorLimits(limits.install_fees, limits.fees, limits.budgets),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from farebox.app.network_services import latest_close
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.automation.paymaster import channel_store
 from farebox.facilitator.channels import store
@@ -107,7 +108,7 @@ async def operator_ledger(
         ChannelsRefused: the node's authority cannot be read.
     """
     inclusion_fee, life_s = min(_INCLUSION_FEE, own.max_inclusion_fee), settings.transaction_life_s
-    async with _node(settings, own) as rpc:
+    async with _node(settings, own, clock) as rpc:
         watcher = LedgerWatcher(rpc, LedgerClock(own.network, rpc, clock), clock, idle_s=_IDLE_S)
         async with _running(watcher):
             submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
@@ -119,10 +120,16 @@ async def operator_ledger(
             )
 
 
-def _node(settings: Settings, own: NetworkSettings) -> HttpSorobanRpc:
-    timeout_s, authority = settings.rpc_timeout_s, own.rpc_authority
+def _node(settings: Settings, own: NetworkSettings, clock: Clock) -> HttpSorobanRpc:
+    authority = own.rpc_authority
     try:
-        return HttpSorobanRpc(own.network, own.rpc_url, timeout_s=timeout_s, authority=authority)
+        return HttpSorobanRpc(
+            own.network,
+            own.rpc_url,
+            timeout_s=settings.rpc_timeout_s,
+            authority=authority,
+            latest_close=latest_close(settings, clock),
+        )
     except OSError as error:  # ssl.SSLError is one
         raise ChannelsRefused(f"{authority} is not a PEM file of certificates.") from error
 

@@ -30,6 +30,7 @@ from farebox.gateway.http import GatewayBeforeRoutes, GatewayEndpoint
 from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.origin.documents_http import origin_endpoints
 from farebox.gateway.origin.serve_documents import OriginDocuments
+from farebox.gateway.past_purchases import PastPurchases
 from farebox.gateway.payments.find_payments import Payments
 from farebox.gateway.payments.payments_http import payment_endpoints
 from farebox.gateway.payments.refund import Refunds
@@ -116,13 +117,15 @@ def build_gateway(
     recorder = RequestRecorder(pools.upkeep, clock)
     relay = Relay(upstreams, UpstreamBreaker(), clock)
     keeper = ResponseKeeper(pools.money, needs.vault.responses)
+    payer = Payer(pools.money, needs.settler, keeper, clock)
     parts = GatewayParts(
         wrappers=EnabledWrappers(pools.searching, clock),
         credentials=UpstreamCredentials(needs.vault.reader),
         settler=needs.settler,
-        payer=Payer(pools.money, needs.settler, keeper, clock),
+        payer=payer,
         relay=relay,
         deliverer=Deliverer(pools.money, relay, keeper, clock),
+        past=PastPurchases(needs.settler, payer, url),
         url=url,
     )
     count = needs.ingress.count(RateClass.GATEWAY)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 from farebox.app.assembly import Loop
@@ -204,12 +205,19 @@ def _nodes(settings: Settings, own: NetworkSettings, clock: Clock, signers: Sign
             timeout_s=timeout_s,
             max_simulations=own.rpc_simulations + _OTHER_SIMULATIONS,
             authority=own.rpc_authority,
+            latest_close=latest_close(settings, clock),
         )
         for url in urls
     ]
     return RpcNodes(
         own.network, nodes, clock, relayer=signers.relayer.address, wait_s=settings.rpc_timeout_s
     )
+
+
+def latest_close(settings: Settings, clock: Clock) -> Callable[[], datetime] | None:
+    """The latest close time of a ledger that is believed at each moment; None for any."""
+    tolerance = timedelta(seconds=settings.ledger_time_tolerance_s)
+    return (lambda: clock.now() + tolerance) if tolerance else None
 
 
 def _rules(settings: Settings, own: NetworkSettings, signers: Signers) -> OperatorRules:

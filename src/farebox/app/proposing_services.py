@@ -104,6 +104,7 @@ def _network(
         kinds=automation.sessions.kinds,
         contracts=automation.sessions.bodies,
         venues=[*automation.sessions.contracts.named.routers],
+        installs=automation.sessions.costs,
     )
 
 
@@ -119,6 +120,7 @@ def build_run_fees(
             name: FeeNetwork(
                 plan_availability(services[name], each),
                 build_preflight(settings, pools, name, services[name], each),
+                each.sessions.costs,
             )
             for name, each in automation.networks.items()
         }

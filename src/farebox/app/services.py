@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
+from typing import Final
 
 import structlog
 
@@ -43,15 +44,22 @@ from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.signers import read_signers
 from farebox.storage.database_clock import DatabaseClock
+from farebox.storage.faults import StatementRefused
 from farebox.storage.pool import Database
 from farebox.storage.prune import Pruner
 from farebox.web.static_files import StaticFile
+
+_JOURNAL: Final = "settlements"
 
 log = structlog.get_logger(__name__)
 
 
 class DatabaseComponent:
-    """The readiness check of the database."""
+    """The readiness check of the database.
+
+    A statement that is refused elsewhere raises an alarm and takes no process out of service: what
+    one caller can provoke must not do that. Without the journal no payment is possible.
+    """
 
     name = "database"
 
@@ -59,8 +67,11 @@ class DatabaseComponent:
         self._database = database
 
     async def health(self) -> ComponentHealth:
-        """Check that the database answers."""
-        await self._database.ping()
+        """Check that the database answers, and that the journal can be written."""
+        try:
+            await self._database.check_grants(_JOURNAL)
+        except StatementRefused:
+            return ComponentHealth(is_usable=False, reasons=("statement_refused",))
         return ComponentHealth(is_usable=True)
 
 
@@ -92,7 +103,7 @@ def build_services(settings: Settings) -> Services:
     settler = facilitator.settler
     needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
     gateway = build_gateway(settings, pools, clock, needs)
-    agents = build_agents(settings, pools, catalog, gateway)
+    agents = build_agents(settings, pools, catalog, gateway, rpc)
     wallets = build_wallets(networks, pools.upkeep, clock)
     runs = build_run_payments(settings, pools, clock, networks, automation, settler)
     plans = build_proposing(settings, pools, clock, networks, automation, runs.quotes, limiter)

@@ -20,6 +20,7 @@ from farebox.automation.sessions.contract_reads import ContractReads
 from farebox.automation.sessions.contracts_watch import AutomationContracts, ContractsWatch
 from farebox.automation.sessions.dca_choice import DcaChoice
 from farebox.automation.sessions.delegate_signer import DelegateSigner
+from farebox.automation.sessions.install_cost import InstallCostReader
 from farebox.automation.sessions.install_tree import InstallTrees
 from farebox.automation.sessions.installing import SessionInstallations
 from farebox.automation.sessions.mandate_authority import MandateAuthority
@@ -63,6 +64,7 @@ class SessionServices:
     venues: RouterVenues
     kinds: AccountKindReader
     life: LongestLife
+    costs: InstallCostReader
 
     @property
     def bodies(self) -> tuple[SessionContractBody, ...]:
@@ -140,4 +142,5 @@ def session_services(
         venues=RouterVenues(named, signing.reads),
         kinds=signing.kinds,
         life=life,
+        costs=InstallCostReader(trees, life, needs),
     )

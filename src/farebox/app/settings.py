@@ -77,8 +77,8 @@ class NetworkSettings:
         "the most one transaction of a run may cost, fee bump included; a plan may set less")
     automation_install_fee: Stroops = setting(
         "AUTOMATION_INSTALL_FEE_STROOPS_<NETWORK>", _FEE, "50000000",
-        "the same for installing or closing the session of a plan, which also pays to keep its "
-        "entries on the ledger until the plan ends")
+        "the same for installing the session of a plan, which also pays to keep its entries on the "
+        "ledger until the plan ends")
     automation_budget_total: Stroops = setting(
         "AUTOMATION_BUDGET_TOTAL_STROOPS_<NETWORK>", _BUDGET, "2000000000",
         "the most that the runs of a UTC day may cost; 0 = off, here and below")
@@ -280,6 +280,9 @@ class Settings:
         "deadline of one call; a node and its fallback have half of it each")
     clock_poll_s: float = setting("CLOCK_POLL_S", rules.seconds(0.05, 60), "2",
         "how often the newest ledger is read")
+    ledger_time_tolerance_s: int = setting("LEDGER_TIME_TOLERANCE_S", rules.whole(0, 1800), "120",
+        "how far a node's close time may be ahead of the database's clock; beyond it the node's "
+        "response counts as none (0 = any, for a network whose clock is moved)")
     lists_local_urls: bool = setting("CATALOG_LOCAL", _SWITCH, "0",
         "1 lists local URLs too", is_local=True)
     catalog_probe: bool = setting("CATALOG_PROBE", _SWITCH, "0",

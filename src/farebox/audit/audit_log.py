@@ -16,6 +16,7 @@ from farebox.storage.pool import Database
 
 EVERY_S: Final = 3600.0
 _BATCH: Final = 1000
+_PAUSE_S: Final = 0.1  # between two batches, for settlements at the same time
 
 log = structlog.get_logger(__name__)
 
@@ -69,3 +70,4 @@ class AuditLogRetention:
             deleted += count
             if count < _BATCH:
                 return deleted
+            await self._clock.sleep(_PAUSE_S)

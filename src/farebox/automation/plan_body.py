@@ -73,7 +73,10 @@ class ProposalBody(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class QuoteBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The price of a plan's runs; `fromCredit` of them are taken from what the owner has paid."""
+    """The price of a plan's runs, and what of it is taken from what the owner has paid.
+
+    `creditAmount` is that part, `total` the rest; `fromCredit` are the runs that it pays in whole.
+    """
 
     revision: int
     runs: int
@@ -87,6 +90,7 @@ class QuoteBody(msgspec.Struct, frozen=True, rename="camel"):
     is_free: bool
     payment_identifier: str
     from_credit: int = 0
+    credit_amount: str = "0"
 
 
 class RunPaymentBody(msgspec.Struct, frozen=True, rename="camel"):
@@ -294,7 +298,8 @@ def quote_body(offered: OfferedQuote) -> QuoteBody:
         valid_until=quote.valid_until,
         is_free=offered.is_free,
         payment_identifier=offered.payment_identifier,
-        from_credit=offered.from_credit,
+        from_credit=quote.from_credit,
+        credit_amount=str(quote.credit),
     )
 
 

@@ -50,6 +50,7 @@ class Authorization:
     envelope: Secret[str]
     nonce: int
     expires_at_ledger: int
+    signed_in_ledger: int  # the latest one when it was signed
 
 
 async def authorize(
@@ -58,27 +59,28 @@ async def authorize(
     node: SorobanRpc,
     *,
     form: CredentialForm = CredentialForm.ADDRESS,
+    max_life_s: int | None = None,
 ) -> Authorization:
     """Sign a transfer of exactly `terms`, and simulate it.
 
-    The signed entry is built here, so that no node can add to it. It expires `maxTimeoutSeconds`
-    after the latest ledger, in ledgers of five seconds, rounded up.
+    The signed entry is built here, so that no node can add to it. It expires `maxTimeoutSeconds`,
+    and `max_life_s` at most, after the latest ledger, in ledgers of five seconds, rounded up.
 
     Raises:
         AuthorizationRefused: the network would refuse the signed transfer.
         RpcUnavailable: the node is unavailable.
     """
     latest = await node.latest_ledger()
-    expires = latest.sequence + ledgers_for(
-        terms.max_timeout_s, cadence_s=SLOWEST_CADENCE_S, tolerance=0
-    )
+    life_s = terms.max_timeout_s if max_life_s is None else min(terms.max_timeout_s, max_life_s)
+    ledgers = ledgers_for(life_s, cadence_s=SLOWEST_CADENCE_S, tolerance=0)
+    expires = latest.sequence + ledgers
     nonce = draw_nonce()
     unsigned = unsigned_entry(terms, payer=wallet.address, nonce=nonce, form=form)
     signed = authorize_entry(unsigned, wallet.keypair(), expires, terms.network.passphrase)
     simulation = (await node.simulate(_envelope(terms, signed))).result
     _check_simulation(simulation)
     envelope = _envelope(terms, signed, resources=_resources(simulation))
-    return Authorization(Secret(envelope), nonce, expires)
+    return Authorization(Secret(envelope), nonce, expires, latest.sequence)
 
 
 def unsigned_entry(

@@ -1,15 +1,24 @@
-"""Receipts, and the outcome of a paid request by the seller's response."""
+"""Receipts, and the outcome of a paid request.
+
+A seller's response tells what the seller says. Whether the payment was made is the ledger's to
+say, whatever the response's status and receipt: see docs/decisions/0052.
+"""
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
-from farebox.buyer.authorization import Authorization
-from farebox.buyer.offer import Offer, Option, printable, read_offer
+from farebox.buyer.offer import Offer, printable, read_offer
 from farebox.buyer.seller_client import SellerResponse
+from farebox.buyer.signed_payment import SignedPayment
 from farebox.kernel.networks import Network
+from farebox.stellar.authorization_use import (
+    AuthorizationUse,
+    TransferLanded,
+    TransferOpen,
+    TransferVoid,
+)
 from farebox.x402.headers import decode_header
-from farebox.x402.reasons import REGISTRY, Reason, Retry
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 
@@ -24,13 +33,7 @@ class Receipt:
     reason: str
     payer: str = ""
 
-    @property
-    def is_undecided(self) -> bool:
-        """Whether the payment may still settle; only the same payment may be repeated."""
-        known = Reason(self.reason) if self.reason in set(Reason) else None
-        return known is not None and REGISTRY[known].retry is Retry.RECONCILE
-
-    def proves(self, network: Network) -> bool:
+    def reports(self, network: Network) -> bool:
         """Whether this reports a transaction on the network of the payment."""
         return self.is_success and self.network == network and bool(self.transaction)
 
@@ -67,61 +70,87 @@ class Unpaid:
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """The seller returned a receipt for this payment; the response may still be an error."""
+    """The node shows the transfer; the response may be an error, or None where it was lost."""
 
-    receipt: Receipt
-    response: SellerResponse
+    transaction: str
+    response: SellerResponse | None
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentRefused:
-    """The seller reported a failed payment; it can use the signature until it expires."""
+    """The authorization has expired unused: nothing was charged, and nothing can be."""
 
     reason: str
-    transaction: str
-    authorization: Authorization
-    response: SellerResponse
+    payment: SignedPayment
+    response: SellerResponse | None
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """It is not known whether the payment settled; `transaction` is "" when its hash is unknown."""
+    """It is not known whether the payment was made.
+
+    `reported` is the transaction that the seller names, "" without one. `is_reported`: it reports
+    success, and the node gave no answer to hold that against.
+    """
 
     reason: str
-    transaction: str
-    authorization: Authorization
+    reported: str
+    payment: SignedPayment
     response: SellerResponse | None = None
+    is_reported: bool = False
 
 
 Outcome = NothingToPay | Unpaid | Paid | PaymentRefused | Undecided
 
 
-def judge_response(response: SellerResponse, option: Option, signed: Authorization) -> Outcome:
-    """Judge the response to a paid request.
+def judge_payment(
+    payment: SignedPayment,
+    use: AuthorizationUse | None,
+    response: SellerResponse | None,
+    fault: str = "",
+) -> Paid | PaymentRefused | Undecided:
+    """Judge a payment that may have been sent, by the ledger alone.
 
-    Only a receipt proves a payment, and only a receipt or a status 4xx disproves one.
+    `use` is None where the node gave no answer. `fault` says why there is no response.
     """
+    said = fault.rstrip(".") if response is None else _describe_response(response)
+    match use:
+        case TransferLanded(tx_hash):
+            return Paid(tx_hash, response)
+        case TransferVoid():
+            return PaymentRefused(said or "no ledger has it", payment, response)
+        case TransferOpen() | None:
+            receipt = None if response is None else read_receipt(response.payment_response)
+            is_reported = receipt is not None and receipt.reports(payment.network)
+            return Undecided(
+                "; ".join(each for each in (said, _describe_use(use)) if each),
+                "" if receipt is None else receipt.transaction,
+                payment,
+                response,
+                is_reported=use is None and is_reported,
+            )
+        case _:
+            assert_never(use)
+
+
+def _describe_use(use: TransferOpen | None) -> str:
+    if use is None:
+        return "the node gives no answer"
+    if use.is_used:
+        return "its authorization was used, and the node does not show the transaction yet"
+    return f"the node does not show it as of ledger {use.latest_ledger}"
+
+
+def _describe_response(response: SellerResponse) -> str:
+    """Describe a response in one clause; a seller's own words are cut and printable."""
     receipt = read_receipt(response.payment_response)
     if receipt is None:
-        return _judge_without_receipt(response, signed)
-    if receipt.proves(option.terms.network):
-        return Paid(receipt, response)
-    if receipt.is_success:
-        reason = "the receipt names no transaction on the network that was paid on"
-        return Undecided(reason, receipt.transaction, signed, response)
-    if receipt.is_undecided:
-        return Undecided(receipt.reason, receipt.transaction, signed, response)
-    return PaymentRefused(
-        receipt.reason or "no reason given", receipt.transaction, signed, response
-    )
-
-
-def _judge_without_receipt(response: SellerResponse, signed: Authorization) -> Outcome:
-    if 400 <= response.status < 500:
         offer = read_offer(response.payment_required)
         error = offer.error if isinstance(offer, Offer) else ""
-        return PaymentRefused(
-            error or f"the seller answered {response.status}", "", signed, response
+        return f"the seller answered {response.status} without a receipt" + (
+            f": {error}" if error else ""
         )
-    reason = f"the seller answered {response.status} without a receipt"
-    return Undecided(reason, "", signed, response)
+    if receipt.is_success:
+        named = receipt.transaction or "no transaction"
+        return f"the seller answered {response.status} and reports {named}"
+    return f"the seller answered {response.status} and reports {receipt.reason or 'a failure'}"

@@ -37,6 +37,7 @@ class SellerResponse:
     payment_required: str | None = None
     payment_response: str | None = None
     location: str | None = None
+    is_cut: bool = False  # the body is longer than is read
 
 
 class SellerUnavailable(Outage):
@@ -144,4 +145,5 @@ async def _read(response: aiohttp.ClientResponse) -> SellerResponse:
         payment_required=headers.get(PAYMENT_REQUIRED),
         payment_response=headers.get(PAYMENT_RESPONSE),
         location=headers.get("Location"),
+        is_cut=len(body) > MAX_BODY_BYTES,
     )

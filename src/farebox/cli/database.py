@@ -11,7 +11,7 @@ from farebox.cli.exits import Unavailable, UserActionRequired, load_settings, ru
 from farebox.kernel.secret import Secret
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.postgres_folder import PostgresNotStarted
-from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.faults import DatabaseUnavailable, StatementRefused
 from farebox.storage.migrate import (
     Migration,
     MigrationRefused,
@@ -102,6 +102,11 @@ def run_with_database(
 def _run(work: Coroutine[None, None, tuple[Migration, ...]]) -> tuple[Migration, ...]:
     try:
         return asyncio.run(work)
+    except StatementRefused as refused:
+        raise UserActionRequired(
+            f"The database refused a statement ({refused.reason}): give the role of "
+            "FAREBOX_DATABASE_URL its grants on the schema."
+        ) from refused
     except DatabaseUnavailable as outage:
         raise Unavailable(
             f"The database did not answer ({outage.message}): start it, "

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import signal
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar
@@ -90,6 +91,22 @@ def run(work: Coroutine[None, None, T], *, user_faults: tuple[type[Refusal], ...
         raise Unavailable(sentence(error.message)) from error
     except LocalFault as error:
         raise Unavailable(str(error)) from error
+
+
+def confirm(question: str) -> bool:
+    """Ask on standard error; False when the answer is no, the input has ended, or on Ctrl-C.
+
+    Ctrl-C must end the question itself: inside `asyncio.run` it only cancels a task, which goes on
+    waiting for the answer.
+    """
+    kept = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return click.confirm(question, default=False, err=True)
+    except click.Abort:
+        click.echo(err=True)
+        return False
+    finally:
+        signal.signal(signal.SIGINT, kept)
 
 
 def sentence(text: str) -> str:

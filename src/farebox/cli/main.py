@@ -1,8 +1,9 @@
 """The `farebox` command: each subcommand is imported only when it is called."""
 
 import importlib
+import signal
 from importlib import metadata
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import Final
 
 import click
@@ -55,4 +56,22 @@ def command() -> None:
 
 def main() -> None:
     """Run the command line and end the process."""
+    _end_on_signals()
     command.main(prog_name="farebox")
+
+
+def _end_on_signals() -> None:
+    """End every command on SIGINT, SIGTERM and SIGHUP as on Ctrl-C: by `KeyboardInterrupt`.
+
+    A shell without job control starts its background jobs with SIGINT ignored; a signal that is
+    sent to one must not be lost. SIGHUP stays ignored where it is (`nohup`).
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    signal.raise_signal(signal.SIGINT)  # asyncio cancels the command's work on this one

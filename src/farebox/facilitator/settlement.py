@@ -86,7 +86,7 @@ class Recording(StrEnum):
     SOURCE_BUSY = "source busy"  # another envelope of the source is unresolved
 
 
-_LANDED_ELSEWHERE: Final = (Reason.FOREIGN_LANDING, Reason.DUPLICATE_SETTLEMENT)
+LANDED_ELSEWHERE: Final = (Reason.FOREIGN_LANDING, Reason.DUPLICATE_SETTLEMENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Settlement:
     reason: Reason | None
     is_answered: bool
     token_is_verified: bool = True
-    landed_hash: bytes | None = None  # of another transaction that used the authorization
+    landed_hash: bytes | None = None  # of the transaction that landed, where it is another one
 
     @property
     def tx_hash(self) -> str:
@@ -136,10 +136,10 @@ class Settlement:
     def has_landed_elsewhere(self) -> bool:
         """Whether another transaction is proven to have made the payment.
 
-        A `landed_hash` alone is none: of the service's transaction that failed inside a stranger's
-        fee bump it is the hash that a node resolves.
+        A `landed_hash` alone is none: it may be that of an envelope of ours that was replaced, or
+        the one by which a node resolves ours inside a stranger's fee bump.
         """
-        return self.landed_hash is not None and self.reason in _LANDED_ELSEWHERE
+        return self.landed_hash is not None and self.reason in LANDED_ELSEWHERE
 
     def is_paid_elsewhere(self, digest: bytes | None) -> bool:
         """Whether another transaction has made the payment of the request of this digest."""
@@ -155,7 +155,7 @@ class FinalStatus:
     detail: str | None = None  # the network's own result code
     ledger: int | None = None
     fee_charged: int | None = None  # stroops
-    landed_hash: bytes | None = None  # of another transaction that used the authorization
+    landed_hash: bytes | None = None  # of the transaction that landed, where it is another one
     has_extra_movement: bool = False  # tokens moved besides the payment
 
     @property
@@ -213,8 +213,7 @@ def build_outcome(
 ) -> Settled | NotSettled:
     """Build the outcome of a final settlement, the same for every repeat of its request.
 
-    `tx_hash` is the envelope's; the hash of another transaction that used the authorization goes
-    before it.
+    `tx_hash` is the newest envelope's; the hash of another transaction that landed goes before it.
     """
     identity = payment.identity
     if final.landed_hash is not None:
@@ -243,6 +242,22 @@ def read_outcome_for(row: Settlement, digest: bytes | None) -> Settled | NotSett
     if has_landed and row.request_digest != digest:
         return build_duplicate(row.identity, row.tx_hash)
     return outcome
+
+
+def read_repeat(row: Settlement, digest: bytes) -> Settled | NotSettled | Pending:
+    """Read what a repeat of a payment gets off its row; `digest` is that of the repeated request.
+
+    `Settled` only where the success was not given. Another request may be for another transfer with
+    the same nonce: that this one landed elsewhere is no payment of that one.
+    """
+    is_same_request = row.request_digest == digest
+    if row.state not in FINAL_STATES:
+        return read_outcome(row) if is_same_request else build_duplicate(row.identity, row.tx_hash)
+    has_failed = row.state is not SettlementState.CONFIRMED
+    is_told = is_same_request or not row.has_landed_elsewhere
+    if (has_failed and is_told) or (is_same_request and not row.is_answered):
+        return read_outcome(row)
+    return build_duplicate(row.identity, row.tx_hash)
 
 
 class NothingSent(Exception):

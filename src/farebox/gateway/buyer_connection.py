@@ -1,12 +1,14 @@
 """The buyer's connection while a response is passed on."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final
 
-from starlette.types import Message, Receive, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from farebox.gateway.cross_origin import OPEN
-from farebox.gateway.delivery.deliver import BuyerLeft
+from farebox.gateway.delivery.pass_response import BuyerLeft
 from farebox.gateway.payment import GatewayPayment
 from farebox.gateway.relay.received_body import ReceivedBody
 from farebox.gateway.relay.response_headers import RawHeader
@@ -16,13 +18,23 @@ from farebox.web.request_body import BodyTooLarge, BodyTooSlow
 UPLOAD_S: Final = 60.0  # for the whole body of a request
 STALL_S: Final = 30.0  # until the buyer takes more of a response
 PIECE_BYTES: Final = 16 * 1024  # that wait for a slow buyer at a time
+# the member of a scope that says how long a body may be, for a caller that shows whole ones alone
+RESPONSE_LIMIT: Final = "farebox.response_limit_bytes"
 
 
 class BuyerConnection:
-    """Receives the body of a request, and writes the parts of a paid response."""
+    """Receives the body of a request, and writes the parts of a paid response.
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    Once the body was received, the connection is watched until `close`: a server drops what is
+    written to a connection that is gone, and says nothing.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
+        self.limit_bytes: int | None = scope.get(RESPONSE_LIMIT)
+        self.has_left = False
+        self._watch: asyncio.Task[None] | None = None
+        self._waiting: asyncio.Timeout | None = None  # ends once the buyer has left
         self.status = 0  # 0: no response was started
         self.received_bytes = self.sent_bytes = 0  # of bodies
         self.payment: GatewayPayment | None = None  # whose receipt is shown
@@ -46,9 +58,43 @@ class BuyerConnection:
                     if body.length > limit_bytes:
                         raise BodyTooLarge(limit_bytes)
                     if not message.get("more_body", False):
-                        return
+                        break
         except TimeoutError:
             raise BodyTooSlow from None
+        self._watch = asyncio.create_task(self._wait_until_left())
+
+    async def _wait_until_left(self) -> None:
+        """Wait for the disconnect: behind the body of a request nothing else is received."""
+        while (await self._receive())["type"] != "http.disconnect":
+            continue
+        self.has_left = True
+        if self._waiting is not None:
+            self._waiting.reschedule(asyncio.get_running_loop().time())
+
+    @asynccontextmanager
+    async def while_connected(self) -> AsyncIterator[None]:
+        """End what waits in the block once the buyer has left.
+
+        Raises:
+            BuyerLeft: the connection is gone.
+        """
+        self._check()
+        waiting = asyncio.timeout(None)
+        try:
+            async with waiting:
+                self._waiting = waiting
+                yield
+        except TimeoutError:
+            if waiting.expired():
+                raise BuyerLeft from None
+            raise
+        finally:
+            self._waiting = None
+
+    def close(self) -> None:
+        """Stop watching the connection."""
+        if self._watch is not None:
+            self._watch.cancel()
 
     def show_receipt(self, payment: GatewayPayment) -> None:
         """Add the receipt of the payment to the response."""
@@ -77,8 +123,15 @@ class BuyerConnection:
         self.sent_bytes += len(part)
 
     async def _pass(self, message: Message) -> None:
+        self._check()
         try:
             async with asyncio.timeout(STALL_S):
                 await self._send(message)
         except (TimeoutError, OSError):
             raise BuyerLeft from None
+        if message.get("more_body", True):  # behind the end every connection is gone
+            self._check()
+
+    def _check(self) -> None:
+        if self.has_left:
+            raise BuyerLeft

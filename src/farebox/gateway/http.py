@@ -14,14 +14,16 @@ from farebox.gateway.analytics.recorded_request import (
 )
 from farebox.gateway.buyer_connection import BuyerConnection
 from farebox.gateway.cross_origin import OPEN, preflight_headers
-from farebox.gateway.delivery.deliver import BuyerLeft, ResponseCut
+from farebox.gateway.delivery.deliver import ResponseCut
+from farebox.gateway.delivery.pass_response import BuyerLeft
 from farebox.gateway.gateway_path import (
     GatewayPath,
     is_gateway_path,
     logged_path,
     parse_gateway_path,
 )
-from farebox.gateway.respond import GatewayParts, Response, WrapperRequest, not_allowed
+from farebox.gateway.gateway_request import GatewayRequest
+from farebox.gateway.respond import GatewayParts, Response, not_allowed
 from farebox.gateway.responses import GatewayResponse, error_response
 from farebox.gateway.wrapper import METHODS, Wrapper
 from farebox.kernel.clock import Clock
@@ -63,7 +65,7 @@ class GatewayEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = context_of(scope)
         context.path = logged_path(scope["raw_path"])
-        connection = BuyerConnection(receive, send)
+        connection = BuyerConnection(scope, receive, send)
         path, wrapper, response, is_passed_on = None, None, None, False
         try:
             await self._count(scope)
@@ -85,6 +87,7 @@ class GatewayEndpoint:
                 raise  # half a response is out: the server cuts the connection
             response = _failed(context.request_id, error)
         finally:
+            connection.close()
             if path is not None and wrapper is not None:
                 ended = RequestOutcome.UPSTREAM_SUCCESS if is_passed_on else None
                 self._record(scope, connection, path, wrapper, response or ended)
@@ -100,13 +103,13 @@ class GatewayEndpoint:
     ) -> GatewayResponse | None:
         """Respond to a request; None when the upstream's response was passed on."""
         request_id = context_of(scope).request_id
-        if path is None or wrapper is None:
+        if path is None:
             return error_response(request_id, ErrorCode.NOT_FOUND)
-        if scope["method"] not in (*METHODS, "HEAD"):
+        if wrapper is not None and scope["method"] not in _ALLOWED:
             return not_allowed(request_id, _ALLOWED)
         is_head = scope["method"] == "HEAD"  # answered like an unpaid GET
-        request = WrapperRequest(
-            wrapper=wrapper,
+        request = GatewayRequest(
+            slug=path.slug,
             method="GET" if is_head else scope["method"],
             path=path.rest,
             query=scope["query_string"].decode("latin-1") or None,  # an empty one counts as none
@@ -115,7 +118,10 @@ class GatewayEndpoint:
             client=client_name(client_of(scope)),
             request_id=request_id,
         )
-        return await Response(self._parts, request, connection).make()
+        if wrapper is not None:
+            return await Response(self._parts, wrapper, request, connection).make()
+        known = await self._parts.past.respond(request, connection)
+        return known or error_response(request_id, ErrorCode.NOT_FOUND)
 
     def _record(
         self,

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from farebox.catalog.discovery.canonical_url import normalize_path
 from farebox.facilitator.settlement import KeyConflict, NothingSent, NotSettled
-from farebox.facilitator.settling.settle_request import SettleRequest
-from farebox.gateway.delivery.deliver import Deliverer, ResponseWriter
+from farebox.gateway.delivery.deliver import Deliverer
 from farebox.gateway.delivery.outcome import AttemptStarted, WrapperChanged
 from farebox.gateway.delivery.pay import PaidRequest, Payer
 from farebox.gateway.delivery.reservation_store import NewPayment
+from farebox.gateway.gateway_request import BuyerStream, GatewayRequest, PaymentIdentifier
 from farebox.gateway.offers.offer import GatewayUrl, build_offer
 from farebox.gateway.offers.presented_payment import (
     NotTheTerms,
@@ -18,6 +18,7 @@ from farebox.gateway.offers.presented_payment import (
     read_presented_payment,
     read_retried_payment,
 )
+from farebox.gateway.past_purchases import PastPurchases
 from farebox.gateway.payment import BuyerRequest, GatewayPayment, PaymentState
 from farebox.gateway.relay.received_body import ReceivedBody
 from farebox.gateway.relay.relay import Relay, UpstreamRequest
@@ -32,42 +33,12 @@ from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
 from farebox.outbound.target import Target, parse_target
-from farebox.x402.payment import Payment
 from farebox.x402.payment_header import HeaderFault
 from farebox.x402.wire import Unacceptable
 
 _NO_HASH: Final = "0" * 64
-
-
-class PaymentIdentifier(Protocol):
-    """Checks a payment without a call, as `Settler.identify` does."""
-
-    def identify(
-        self, payment: Payment, *, key: str | None, caller: Caller | None, client: str
-    ) -> SettleRequest | NotSettled:
-        """Build the request to settle the payment, or the reason it can never be settled."""
-        ...
-
-
-class BuyerStream(ResponseWriter, Protocol):
-    """The buyer's connection; every method raises `BuyerLeft`."""
-
-    @property
-    def status(self) -> int:
-        """The status of the response that was started; 0 without one."""
-        ...
-
-    async def receive_body(self, body: ReceivedBody, *, limit_bytes: int) -> None:
-        """Receive the whole body of the request.
-
-        Raises:
-            Refusal: it is too large, or too slow.
-        """
-        ...
-
-    def show_receipt(self, payment: GatewayPayment) -> None:
-        """Add the receipt of the payment to the response."""
-        ...
+_RESTARTS: Final = 3  # of a request whose wrapper is changed again and again
+_RESTART_S: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +51,16 @@ class GatewayParts:
     payer: Payer
     relay: Relay
     deliverer: Deliverer
+    past: PastPurchases
     url: GatewayUrl
 
 
 @dataclass(frozen=True, slots=True)
-class WrapperRequest:
-    """A request to an enabled wrapper, as it was received; its body is still to come."""
-
-    wrapper: Wrapper
-    method: str  # one of `METHODS`
-    path: str  # below the wrapper's URL: empty, or with a leading slash
-    query: str | None
-    headers: Sequence[tuple[bytes, bytes]]
-    signatures: Sequence[bytes]  # the values of `PAYMENT-SIGNATURE`; empty for an unpaid request
-    client: str
-    request_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Purchase:
-    """What one paid request buys."""
+class _Sale:
+    """The sale of one request, by the settings of its wrapper."""
 
     answers: ResponseContext
     url: str  # the upstream's
-    body: ReceivedBody
 
 
 class Response:
@@ -112,8 +69,17 @@ class Response:
     Every check that needs no settlement comes before it; a receipt is never withheld.
     """
 
-    def __init__(self, parts: GatewayParts, request: WrapperRequest, buyer: BuyerStream) -> None:
-        self._parts, self._request, self._buyer = parts, request, buyer
+    def __init__(
+        self,
+        parts: GatewayParts,
+        wrapper: Wrapper,
+        request: GatewayRequest,
+        buyer: BuyerStream,
+        *,
+        restarts: int = _RESTARTS,
+    ) -> None:
+        self._parts, self._wrapper = parts, wrapper
+        self._request, self._buyer, self._restarts = request, buyer, restarts
 
     async def make(self) -> GatewayResponse | None:
         """Return the response; None when the upstream's was passed on to the buyer.
@@ -124,80 +90,84 @@ class Response:
             BuyerLeft: the buyer's connection is gone.
             ResponseCut: a part of a response was passed on; the connection must be cut.
         """
-        request = self._request
-        canonical, url = normalize_path(request.path or "/"), self._upstream_url()
+        sale = self._price()
+        if not self._request.signatures:
+            return sale if isinstance(sale, GatewayResponse) else sale.answers.offer_response()
+        if isinstance(sale, GatewayResponse):
+            return await self._parts.past.respond(self._request, self._buyer) or sale
+        with ReceivedBody() as body:
+            limit = self._wrapper.settings.limits.max_request_bytes
+            await self._buyer.receive_body(body, limit_bytes=limit)
+            return await self._respond_to_payment(sale, body)
+
+    def _price(self) -> _Sale | GatewayResponse:
+        """Make the offer for this request, or the response when it is not for sale."""
+        request, wrapper, origin = self._request, self._wrapper, self._parts.url
+        canonical, url = normalize_path(request.path or "/"), self._upstream_url(wrapper)
         if canonical is None or isinstance(url, UpstreamUrlFault):
             return error_response(request.request_id, ErrorCode.NOT_FORWARDED)
-        answers = self._price(request.wrapper, canonical)
-        if isinstance(answers, GatewayResponse):
-            return answers
-        if not request.signatures:
-            return answers.offer_response()
-        with ReceivedBody() as body:
-            limit = request.wrapper.settings.limits.max_request_bytes
-            await self._buyer.receive_body(body, limit_bytes=limit)
-            return await self._respond_to_payment(_Purchase(answers, url, body))
-
-    def _price(self, wrapper: Wrapper, path: str) -> ResponseContext | GatewayResponse:
-        """Make the offer for this request, or the response when it is not for purchase."""
-        request, url = self._request, self._parts.url
-        call = price_call(wrapper.settings, request.method, path)
+        call = price_call(wrapper.settings, request.method, canonical)
         if isinstance(call, NotOffered):
             if call.methods:
                 return not_allowed(request.request_id, call.methods)
             return error_response(request.request_id, ErrorCode.NOT_FOUND)
         offer = build_offer(
-            wrapper.slug, wrapper.settings, call, url, method=request.method, path=request.path
+            wrapper.slug, wrapper.settings, call, origin, method=request.method, path=request.path
         )
-        return ResponseContext(offer, request.request_id, f"{url.origin}/v1/payments")
+        answers = ResponseContext(offer, request.request_id, f"{origin.origin}/v1/payments")
+        return _Sale(answers, url)
 
-    async def _offer_again(self) -> GatewayResponse:
-        """Answer a payment for terms that were changed a moment ago."""
+    async def _start_over(self, body: ReceivedBody) -> GatewayResponse | None:
+        """Respond by the settings of now to a request of which nothing was settled.
+
+        Those may have the very terms that were paid: a new secret or upstream refuses no payment.
+        """
         request = self._request
-        wrapper = await self._parts.wrappers.read(request.wrapper.slug)
+        wrapper = await self._parts.wrappers.read(request.slug)
         if wrapper is None:
             return error_response(request.request_id, ErrorCode.NOT_FOUND)
-        answers = self._price(wrapper, normalize_path(request.path or "/") or "/")
-        if isinstance(answers, GatewayResponse):
-            return answers
-        return answers.offer_response(NotTheTerms.NO_MATCH.value)
+        again = Response(self._parts, wrapper, request, self._buyer, restarts=self._restarts - 1)
+        sale = again._price()
+        if isinstance(sale, GatewayResponse):
+            return sale
+        if not self._restarts:
+            return sale.answers.nothing_sent(_RESTART_S)
+        return await again._respond_to_payment(sale, body)
 
-    async def _respond_to_payment(self, purchase: _Purchase) -> GatewayResponse | None:
-        request, answers = self._request, purchase.answers
+    async def _respond_to_payment(self, sale: _Sale, body: ReceivedBody) -> GatewayResponse | None:
+        request, answers = self._request, sale.answers
         presented = read_presented_payment(request.signatures, answers.offer)
         if isinstance(presented, HeaderFault):
             return answers.error(ErrorCode.INVALID_PAYMENT_HEADER, presented.value)
         if isinstance(presented, Unacceptable):
             return answers.offer_response(presented.reason.value)
-        bound = BuyerRequest(
-            request.wrapper.slug, request.method, request.path, request.query, purchase.body.digest
-        )
+        bound = request.bind(body.digest)
         if isinstance(presented, NotTheTerms):
-            return await self._respond_to_retry(purchase, bound)
-        paid = self._identify(presented, bound)
+            return await self._respond_to_retry(sale, body, bound)
+        paid = self._identify(presented, bound, is_for_sale=True)
         if isinstance(paid, NotSettled):
             return answers.offer_response(paid.reason.value)
-        return await self._pay(paid, purchase)
+        return await self._pay(paid, sale, body)
 
     async def _respond_to_retry(
-        self, purchase: _Purchase, bound: BuyerRequest
+        self, sale: _Sale, body: ReceivedBody, bound: BuyerRequest
     ) -> GatewayResponse | None:
         """Continue a request that was paid before the wrapper's terms changed."""
-        refusal = purchase.answers.offer_response(NotTheTerms.NO_MATCH.value)
-        retried = read_retried_payment(self._request.signatures, purchase.answers.offer)
-        paid = None if retried is None else self._identify(retried, bound)
+        refusal = sale.answers.offer_response(NotTheTerms.NO_MATCH.value)
+        retried = read_retried_payment(self._request.signatures)
+        paid = None if retried is None else self._identify(retried, bound, is_for_sale=False)
         if not isinstance(paid, PaidRequest):
             return refusal
-        known = await self._parts.payer.find(paid)
-        if known is None or known.binding != bound.binding():
+        known = await self._parts.payer.find(paid.new.identity)
+        if known is None or not paid.presented.owns(known):
             return refusal
-        return await self._pay(paid, purchase)
+        return await self._pay(paid, sale, body)
 
     def _identify(
-        self, presented: PresentedPayment, bound: BuyerRequest
+        self, presented: PresentedPayment, bound: BuyerRequest, *, is_for_sale: bool
     ) -> PaidRequest | NotSettled:
         """Build the request to pay, on behalf of the wrapper's owner."""
-        wrapper, terms = self._request.wrapper, presented.payment.terms
+        wrapper, terms = self._wrapper, presented.payment.terms
         owner = Caller(wrapper.owner, CallerKind.SERVICE, is_established=wrapper.is_established)
         settle = self._parts.settler.identify(
             presented.payment, key=None, caller=owner, client=self._request.client
@@ -205,37 +175,37 @@ class Response:
         if isinstance(settle, NotSettled):
             return settle
         term = WrapperTerm(terms.network, terms.asset, terms.amount, terms.pay_to)
-        new = NewPayment(settle.identity, wrapper, term, bound, settle.digest)
-        return PaidRequest(new, settle)
+        new = NewPayment(settle.identity, wrapper, term, bound, settle.digest, presented.digest)
+        return PaidRequest(new, settle, is_private=presented.is_private, is_for_sale=is_for_sale)
 
-    async def _pay(self, paid: PaidRequest, purchase: _Purchase) -> GatewayResponse | None:
-        parts, request, answers = self._parts, self._request, purchase.answers
-        known = await parts.payer.find(paid)
+    async def _pay(
+        self, paid: PaidRequest, sale: _Sale, body: ReceivedBody
+    ) -> GatewayResponse | None:
+        """Check what can be checked without a settlement, and settle."""
+        parts, request, answers = self._parts, self._request, sale.answers
+        known = await parts.payer.find(paid.new.identity)
         try:
-            credential = await parts.credentials.read(request.wrapper)
+            credential = await parts.credentials.read(self._wrapper)
         except Outage:
-            if known is None or known.state is not PaymentState.PAID:
+            if known is None or known.state is PaymentState.RESERVED:
                 raise
-            message = "The request is paid, and the upstream's credential cannot be read now."
-            code, left = ErrorCode.UPSTREAM_FAILED, known.unused_attempts
-            return answers.settled_error(known, code, message, attempts_left=left)
+            return answers.render(await parts.payer.find_state(paid.presented, known))
         forwarded = forward_request_headers(
             request.headers, transaction=_NO_HASH, attempt=1, credential=_header_of(credential)
         )
         if forwarded is None:
             return answers.error(ErrorCode.NOT_FORWARDED)
         if known is None:
-            await parts.relay.check(purchase.url)
-        return await self._settle(paid, known, purchase, credential)
+            await parts.relay.check(sale.url)
+        return await self._settle(paid, known, answers, body)
 
     async def _settle(
         self,
         paid: PaidRequest,
         known: GatewayPayment | None,
-        purchase: _Purchase,
-        credential: UpstreamCredential | None,
+        answers: ResponseContext,
+        body: ReceivedBody,
     ) -> GatewayResponse | None:
-        answers = purchase.answers
         try:
             outcome = await self._parts.payer.pay(paid, known)
         except NothingSent as error:
@@ -243,42 +213,32 @@ class Response:
         except KeyConflict as error:
             return answers.offer_response(error.reason.value)
         if isinstance(outcome, WrapperChanged):
-            return await self._offer_again()
+            return await self._start_over(body)
         if not isinstance(outcome, AttemptStarted):
             return answers.render(outcome)
-        attempt, limits = outcome.payment, self._request.wrapper.settings.limits
-        forwarded = forward_request_headers(
-            self._request.headers,
-            transaction=attempt.tx_hash,
-            attempt=attempt.attempts,
-            credential=_header_of(credential),
-        )
-        upstream = UpstreamRequest(
-            url=purchase.url,
-            method=self._request.method,
-            body=purchase.body,
-            timeout_s=limits.timeout_s,
-            max_response_bytes=limits.max_response_bytes,
-            headers=tuple(forwarded or ()),
-            credential=None if credential is None else credential.secret,
-        )
-        return await self._deliver(attempt, upstream, answers, may_repeat=paid.may_repeat)
+        return await self._deliver(outcome.payment, answers, body, may_repeat=paid.may_repeat)
 
     async def _deliver(
         self,
         attempt: GatewayPayment,
-        upstream: UpstreamRequest,
         answers: ResponseContext,
+        body: ReceivedBody,
         *,
         may_repeat: bool,
     ) -> GatewayResponse | None:
+        try:
+            upstream = await self._read_upstream(attempt, body)
+        except Outage:
+            upstream = None
+        if upstream is None:
+            return answers.render(await self._parts.payer.give_back(attempt))
         self._buyer.show_receipt(attempt)
         try:
             failed = await self._parts.deliverer.deliver(
                 attempt,
                 upstream,
                 self._buyer,
-                kept_bytes=self._request.wrapper.settings.limits.kept_response_bytes,
+                kept_bytes=self._wrapper.settings.limits.kept_response_bytes,
                 may_repeat=may_repeat,
             )
         except Outage:
@@ -289,8 +249,40 @@ class Response:
             return answers.settled_error(attempt, code, message, attempts_left=left)
         return None if failed is None else answers.not_delivered(failed)
 
-    def _upstream_url(self) -> str | UpstreamUrlFault:
-        upstream, request = self._request.wrapper.settings.upstream, self._request
+    async def _read_upstream(
+        self, attempt: GatewayPayment, body: ReceivedBody
+    ) -> UpstreamRequest | None:
+        """Make the upstream request by the wrapper and its credential as of now.
+
+        None when the wrapper was disabled or deleted, or does not lead there any more: after the
+        answer to such a change nothing is sent.
+        """
+        request, limits = self._request, self._wrapper.settings.limits
+        wrapper = await self._parts.wrappers.read(request.slug)
+        url = None if wrapper is None else self._upstream_url(wrapper)
+        if wrapper is None or wrapper.id != attempt.wrapper_id or not isinstance(url, str):
+            return None
+        credential = await self._parts.credentials.read(wrapper)
+        forwarded = forward_request_headers(
+            request.headers,
+            transaction=attempt.tx_hash,
+            attempt=attempt.attempts,
+            credential=_header_of(credential),
+        )
+        if forwarded is None:
+            return None
+        return UpstreamRequest(
+            url=url,
+            method=request.method,
+            body=body,
+            timeout_s=limits.timeout_s,
+            max_response_bytes=limits.max_response_bytes,
+            headers=tuple(forwarded),
+            credential=None if credential is None else credential.secret,
+        )
+
+    def _upstream_url(self, wrapper: Wrapper) -> str | UpstreamUrlFault:
+        upstream, request = wrapper.settings.upstream, self._request
         target = parse_target(upstream.url)
         if not isinstance(target, Target):
             return UpstreamUrlFault.PATH

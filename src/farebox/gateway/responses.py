@@ -11,14 +11,17 @@ from farebox.gateway.analytics.recorded_request import RequestOutcome
 from farebox.gateway.delivery.deliver import DeliveryFault, NotDelivered
 from farebox.gateway.delivery.outcome import (
     AttemptInProgress,
+    LandingNotRecorded,
     LimitKind,
     LimitReached,
     NoAttemptLeft,
     NotPaid,
+    NotServed,
     PaymentPending,
     PaymentUsed,
     Replayed,
 )
+from farebox.gateway.delivery.reconcile import UNPROVEN_EVERY
 from farebox.gateway.offers.offer import WrapperOffer
 from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.gateway.relay.response_headers import RawHeader
@@ -27,6 +30,16 @@ from farebox.x402.headers import encode_header
 from farebox.x402.reasons import Reason, Retry, explain
 
 RETRY_S: Final = 5
+UNPROVEN_S: Final = round(UNPROVEN_EVERY.total_seconds())
+_AGAIN: Final = (
+    " Send the same request with the same PAYMENT-SIGNATURE again: it is not charged again."
+)
+_AGAIN_BY_HTTP: Final = _AGAIN.replace(" again:", " over HTTP:")  # this door cannot carry it
+_OWED: Final = " The payment is owed: its URL shows its state."
+_UNPROVEN: Final = (
+    "Whether the payment has landed cannot be proven. It is looked at every hour: send the same"
+    " request with the same payment again, and sign no other."
+)
 _RECEIPT: Final = b"payment-response"
 _REQUIRED: Final = b"payment-required"
 _JSON: Final = (b"content-type", b"application/json")
@@ -127,13 +140,10 @@ class ResponseContext:
         left = 0
         if failed.state is PaymentState.PAID:
             left = failed.payment.unused_attempts
-        message = f"The request is paid and was not delivered: {failed.fault.value}. "
-        advice = (
-            "Send the same request with the same PAYMENT-SIGNATURE again: it is not charged again."
-            if left
-            else "The payment is owed: its URL shows its state."
-        )
-        return self.settled_error(failed.payment, code, message + advice, attempts_left=left)
+        message = f"The request is paid and was not delivered: {failed.fault.value}."
+        again = _AGAIN_BY_HTTP if failed.fault is DeliveryFault.ABOVE_LIMIT else _AGAIN
+        message += again if left else _OWED
+        return self.settled_error(failed.payment, code, message, attempts_left=left)
 
     def render(
         self,
@@ -142,6 +152,8 @@ class ResponseContext:
         | LimitReached
         | NotPaid
         | PaymentPending
+        | LandingNotRecorded
+        | NotServed
         | NoAttemptLeft
         | AttemptInProgress,
     ) -> GatewayResponse:
@@ -157,8 +169,7 @@ class ResponseContext:
                     tx_hash=payment.tx_hash,
                 )
             case PaymentUsed(tx_hash):
-                details = {"transaction": tx_hash}
-                return self.error(ErrorCode.PAYMENT_USED, details=details)
+                return self._payment_used(tx_hash)
             case LimitReached(kind, retry_after_s):
                 is_quota = kind is LimitKind.QUOTA
                 code = ErrorCode.MONTHLY_QUOTA_USED if is_quota else ErrorCode.TOO_MANY_REQUESTS
@@ -166,22 +177,41 @@ class ResponseContext:
                 return self.error(code, headers=(_retry_after(retry_after_s),), outcome=met)
             case NotPaid(refusal):
                 return self._not_paid(refusal)
-            case PaymentPending(pending):
-                return self._pending(pending)
-            case NoAttemptLeft() | AttemptInProgress():
+            case PaymentPending(pending, reason):
+                return self._pending(pending, reason)
+            case LandingNotRecorded() | NotServed() | NoAttemptLeft() | AttemptInProgress():
                 return self._not_attempted(outcome)
             case _:
                 assert_never(outcome)
 
-    def _not_attempted(self, outcome: NoAttemptLeft | AttemptInProgress) -> GatewayResponse:
+    def _payment_used(self, tx_hash: str) -> GatewayResponse:
+        """Render the refusal of another request's payment, or of one that was delivered."""
+        named = f"Its transaction is {tx_hash}." if tx_hash else "No transaction of it is known."
+        message = f"{ErrorCode.PAYMENT_USED.sentence} {named}"
+        details = {"transaction": tx_hash or None}
+        return self.error(ErrorCode.PAYMENT_USED, message, details=details)
+
+    def _not_attempted(
+        self, outcome: LandingNotRecorded | NotServed | NoAttemptLeft | AttemptInProgress
+    ) -> GatewayResponse:
         """Render a paid request that this call did not attempt to deliver."""
-        payment = outcome.payment
-        if isinstance(outcome, NoAttemptLeft):
-            code, left = ErrorCode.UPSTREAM_FAILED, 0
-            message = "The request is paid, and no attempt to deliver is left."
-        else:
-            code, left = ErrorCode.UPSTREAM_TIMEOUT, payment.unused_attempts
-            message = "The request is paid, and another one like it waits for the upstream."
+        payment, left = outcome.payment, outcome.payment.unused_attempts
+        match outcome:
+            case LandingNotRecorded():
+                code = ErrorCode.SERVICE_UNAVAILABLE
+                message = "The request is paid, and the service cannot deliver it now." + _AGAIN
+            case NotServed():
+                code = ErrorCode.UPSTREAM_FAILED
+                message = "The request is paid, and the upstream cannot be called now." + _AGAIN
+            case NoAttemptLeft():
+                code, left = ErrorCode.UPSTREAM_FAILED, 0
+                message = "The request is paid, and no attempt to deliver is left."
+                message += " Its URL shows its state."
+            case AttemptInProgress():
+                code = ErrorCode.UPSTREAM_TIMEOUT
+                message = "The request is paid, and another one like it waits for the upstream."
+            case _:
+                assert_never(outcome)
         return self.settled_error(payment, code, message, attempts_left=left)
 
     def _not_paid(self, refusal: NotSettled) -> GatewayResponse:
@@ -214,19 +244,21 @@ class ResponseContext:
             refusal.tx_hash,
         )
 
-    def _pending(self, pending: Pending) -> GatewayResponse:
+    def _pending(self, pending: Pending, reason: Reason) -> GatewayResponse:
         """Render an unknown outcome: no offer, which would invite a second signature."""
+        is_unproven = reason is Reason.OUTCOME_UNPROVEN
         receipt = {
             "success": False,
-            "errorReason": Reason.SETTLEMENT_PENDING.value,
-            "errorMessage": explain(Reason.SETTLEMENT_PENDING).sentence,
+            "errorReason": reason.value,
+            "errorMessage": explain(reason).sentence,
             "transaction": pending.tx_hash,
             "network": pending.network.value,
             "payer": pending.payer,
         }
         rendered = self.error(
             ErrorCode.SETTLEMENT_UNKNOWN,
-            headers=(_receipt(receipt), _retry_after(RETRY_S)),
+            _UNPROVEN if is_unproven else None,
+            headers=(_receipt(receipt), _retry_after(UNPROVEN_S if is_unproven else RETRY_S)),
             details={"transaction": pending.tx_hash},
             outcome=RequestOutcome.SETTLE_PENDING,
         )

@@ -22,6 +22,7 @@ _ROUNDING: Final = 1e-6  # of a token: the error of sums of fractions
 _DATABASE_PAUSE_S: Final = 5.0  # an unavailable database is not tried again for this long
 _DELETE_EVERY_S: Final = 60.0
 _DELETE_BATCH: Final = 1_000
+_DELETE_PAUSE_S: Final = 0.1  # between two batches, for settlements at the same time
 
 log = structlog.get_logger(__name__)
 _CountedRequest = tuple[str, int, int]  # a name, its limit, and the cost of the request
@@ -188,7 +189,7 @@ class RateLimiter:
             await self._clock.sleep(_DELETE_EVERY_S)
             try:
                 while await self.delete_expired() == _DELETE_BATCH:
-                    await self._clock.sleep(0)
+                    await self._clock.sleep(_DELETE_PAUSE_S)
             except DatabaseUnavailable:
                 log.info("rate_limiter.delete_failed")
 

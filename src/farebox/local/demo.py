@@ -166,18 +166,18 @@ async def pay_once(setup: DemoSetup, demo_log: DemoLog) -> str:
     outcome = await buyer.pay(
         request, BuyerPreferences((testnet.network,), max_amount=PRICE), approver
     )
-    if not isinstance(outcome, Paid):
+    if not isinstance(outcome, Paid) or outcome.response is None:
         raise LocalFault(f"The demo's payment did not go through: {outcome!r}")
     demo_log.step(f"the API answers {outcome.response.status} with the receipt in PAYMENT-RESPONSE")
     demo_log.detail(outcome.response.body.decode())
-    transaction = await testnet.rpc.get_transaction(outcome.receipt.transaction)
+    transaction = await testnet.rpc.get_transaction(outcome.transaction)
     if not isinstance(transaction, TransactionFound):
-        raise LocalFault("The receipt names a transaction that is not on the ledger.")
+        raise LocalFault("The payment's transaction is not on the ledger.")
     demo_log.detail(receipt_line(transaction))
     after = await _balances(setup, demo_log, "after")
     if (before[0] - after[0], after[1] - before[1]) != (PRICE, PRICE):
         raise LocalFault("The balances do not show the payment.")
-    return outcome.receipt.transaction
+    return outcome.transaction
 
 
 async def find_listing(setup: DemoSetup, demo_log: DemoLog) -> None:

@@ -4,9 +4,9 @@ import json
 import time
 from collections.abc import Mapping
 
-from farebox.buyer.authorization import Authorization
 from farebox.buyer.choose import describe_price
 from farebox.buyer.offer import Offer, Option
+from farebox.buyer.signed_payment import SignedPayment
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
@@ -54,14 +54,13 @@ class DemoApprover:
             self._log.detail(line.strip())
         return True
 
-    def on_signed(self, option: Option, authorization: Authorization) -> None:
+    def on_signed(self, payment: SignedPayment) -> None:
         """Print the nonce and the expiry of the authorization."""
         self._log.step(
             "the buyer signs one transfer, on this machine, and repeats the request with it"
         )
-        self._log.detail(
-            f"nonce {authorization.nonce}, valid until ledger {authorization.expires_at_ledger}"
-        )
+        transfer = payment.transfer
+        self._log.detail(f"nonce {transfer.nonce}, valid until ledger {transfer.expires_at_ledger}")
 
 
 class DemoWatcher:

@@ -21,14 +21,14 @@ _RETRY_S: Final = 1
 def paid_call_failed(
     cause: str, *, has_payment: bool, outcome: CallOutcome | None = None
 ) -> RpcError:
-    """Make the error PAID_CALL_FAILED of a call that the target may have received.
+    """Make the error PAID_CALL_FAILED; without `outcome` the target may have received the call.
 
-    A payment that was sent to the target may have been settled; the same payment sent again is
-    never charged twice.
+    A payment that was sent to the target may have been settled, now or by an earlier call; the same
+    payment sent again is never charged twice.
     """
     known = outcome or (CallOutcome.UNKNOWN if has_payment else CallOutcome.NOT_SENT)
     is_open = known is not CallOutcome.NOT_SENT
-    action = NextAction.WAIT if is_open else NextAction.RETRY
+    action = NextAction.WAIT if is_open or has_payment else NextAction.RETRY
     data = {
         "cause": cause,
         "outcome": known.value,
@@ -42,16 +42,8 @@ def failure_of(
     error: CallRefused | CallNotSent | CallOutcomeUnknown, *, has_payment: bool
 ) -> RpcError:
     """Make the error of a call that the outbound client did not complete."""
-    is_sent = isinstance(error, CallOutcomeUnknown)
-    return paid_call_failed(error.reason.value, has_payment=has_payment and is_sent)
-
-
-def too_large(*, has_payment: bool, is_settled: bool = False) -> RpcError:
-    """Make the error of a response above the limit."""
-    outcome = CallOutcome.SETTLED_NOT_DELIVERED if is_settled else None
-    return paid_call_failed(
-        UnknownOutcomeReason.TOO_LARGE.value, has_payment=has_payment, outcome=outcome
-    )
+    outcome = None if isinstance(error, CallOutcomeUnknown) else CallOutcome.NOT_SENT
+    return paid_call_failed(error.reason.value, has_payment=has_payment, outcome=outcome)
 
 
 def too_late(*, has_payment: bool) -> RpcError:

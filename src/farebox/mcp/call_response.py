@@ -9,8 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
+from farebox.kernel.error_codes import ErrorCode
 from farebox.mcp.jsonrpc import MAX_DEPTH, depth_of
 from farebox.x402.headers import PAYMENT_REQUIRED, PAYMENT_RESPONSE, decode_header
+from farebox.x402.reasons import Reason
 from farebox.x402.wire import X402_VERSION
 
 MAX_RESPONSE_BYTES: Final = 5 * 1024 * 1024
@@ -19,7 +21,21 @@ RECEIPT_META: Final = "x402/payment-response"  # x402's MCP transport
 _PAYMENT_REQUIRED_STATUS: Final = 402
 _FAILED: Final = 400
 _PENDING: Final = "settlement_pending"
-_SECONDS: Final = re.compile(r"[0-9]{1,9}")
+_SECONDS: Final = re.compile(r"[0-9]{1,5}")
+_MAX_WAIT_S: Final = 86_400
+_CHALLENGE: Final = ("x402Version", "error", "resource", "accepts", "extensions")
+# an authorization that was never valid, or is not any more
+_NEVER_LANDS: Final = frozenset(
+    {
+        Reason.MALFORMED,
+        Reason.NO_AUTH_ENTRIES,
+        Reason.MISSING_PAYER_SIGNATURE,
+        Reason.INVALID_SIGNATURE,
+        Reason.EXPIRED,
+        ErrorCode.INVALID_PAYMENT_HEADER,
+    }
+)
+_UNSENT: Final = frozenset({ErrorCode.MONTHLY_QUOTA_USED})  # refused before a payment is reserved
 _decode: Final = msgspec.json.Decoder().decode
 
 
@@ -40,6 +56,16 @@ class NextAction(StrEnum):
     RETRY = "RETRY"  # nothing was paid: the same call may be repeated at once
     WAIT = "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT"
     RECONCILE = "RECONCILE_BEFORE_SIGNING_AGAIN"
+
+
+class ReceiptFault(StrEnum):
+    """Why a response is no proof of a payment."""
+
+    MISSING = "missing"
+    MALFORMED = "malformed"
+    OTHER_NETWORK = "other_network"  # it is not of the payment's own network
+    NOT_ON_LEDGER = "not_on_ledger"  # the ledger does not show this payment in that transaction
+    LEDGER_UNAVAILABLE = "ledger_unavailable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +92,11 @@ class ToolResult:
     meta: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the `result` of the response; the text leaves a body above 1 MB out."""
+        """Return the `result` of the response; a text above 1 MB leaves outsiders' words out."""
         text = msgspec.json.encode(self.content).decode()
         if len(text) > MAX_TEXT_CHARS:
-            shown = {name: value for name, value in self.content.items() if name != "body"}
+            words = {"body", *self.content.get("untrusted", ())}
+            shown = {name: value for name, value in self.content.items() if name not in words}
             text = msgspec.json.encode({**shown, "bodyOmitted": True}).decode()
         result: dict[str, Any] = {
             "content": [{"type": "text", "text": text}],
@@ -88,73 +115,137 @@ def read_challenge(response: CallResponse) -> dict[str, Any] | None:
     return found if isinstance(accepts, list) and accepts else None
 
 
-def render_response(response: CallResponse, *, has_payment: bool) -> ToolResult | None:
+def render_response(
+    response: CallResponse,
+    *,
+    has_payment: bool,
+    fault: ReceiptFault | None = ReceiptFault.NOT_ON_LEDGER,
+    warnings: Sequence[dict[str, Any]] = (),
+) -> ToolResult | None:
     """Render the result of a call; None for a 402 that is no challenge.
 
-    Nothing counts as paid but a receipt that says so and names a transaction.
+    `fault` is what the ledger says against an outsider's receipt of success: None where it shows
+    the transfer, which alone counts as paid. `warnings` are of a challenge.
     """
     is_challenge = response.status == _PAYMENT_REQUIRED_STATUS
     receipt_text = response.header(PAYMENT_RESPONSE)
-    receipt = _read_header(receipt_text)
+    receipt = read_receipt(response)
     if is_challenge and receipt is None:
         challenge = read_challenge(response)
         if challenge is None and not has_payment:
             return None
         if challenge is not None:
-            return _challenge_result(response, challenge, has_payment=has_payment)
-    content: dict[str, Any] = {"status": response.status, **_shown_body(response)}
-    content["isPaid"] = _is_settled(receipt)
+            shown = _shown_challenge(challenge, warnings)
+            return _challenge_result(response, shown, has_payment=has_payment)
+    is_own = response.is_own_gateway
+    is_paid = has_payment and is_settled(receipt) and (is_own or fault is None)
+    content: dict[str, Any] = {"status": response.status, "untrusted": _untrusted(response)}
+    content |= {**_shown_body(response), "isPaid": is_paid}
     if receipt is not None:
         content |= {"paymentResponse": receipt, "paymentResponseHeader": receipt_text}
-    elif has_payment:
-        content["receiptFault"] = "missing" if receipt_text is None else "malformed"
+    if has_payment and receipt is None:
+        missing = ReceiptFault.MISSING if receipt_text is None else ReceiptFault.MALFORMED
+        content["receiptFault"] = missing.value
+    elif has_payment and fault is not None and is_settled(receipt) and not is_own:
+        content["receiptFault"] = fault.value
     is_error = response.status >= _FAILED
-    content |= _advice(response, receipt, has_payment=has_payment, is_error=is_error)
+    content |= _advice(response, has_payment=has_payment, is_paid=is_paid)
     meta = None if receipt is None else {RECEIPT_META: receipt}
     return ToolResult(content, is_error, meta)
 
 
+def read_receipt(response: CallResponse) -> dict[str, Any] | None:
+    """Read the receipt of a response; None without a readable one."""
+    return _read_header(response.header(PAYMENT_RESPONSE))
+
+
+def _untrusted(response: CallResponse) -> list[str]:
+    """Name the members that hold an outsider's words."""
+    names = ["contentType", "body"]
+    receipt = [] if response.is_own_gateway else ["paymentResponse", "paymentResponseHeader"]
+    return [*names, *receipt]
+
+
+def _shown_challenge(
+    challenge: dict[str, Any], warnings: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the members of x402's PaymentRequired, each an outsider's, and no other."""
+    known: dict[str, Any] = {name: challenge[name] for name in _CHALLENGE if name in challenge}
+    marked = {"untrusted": [name for name in known if name != "x402Version"]}
+    return {**known, **marked, **({"warnings": list(warnings)} if warnings else {})}
+
+
 def _challenge_result(
-    response: CallResponse, challenge: dict[str, Any], *, has_payment: bool
+    response: CallResponse, shown: dict[str, Any], *, has_payment: bool
 ) -> ToolResult:
     if not has_payment:
-        return ToolResult(challenge | {"nextAction": NextAction.SIGN.value}, is_error=True)
-    outcome = CallOutcome.NOT_SENT if response.is_own_gateway else CallOutcome.UNKNOWN
-    action = NextAction.SIGN if response.is_own_gateway else NextAction.RECONCILE
-    own = {"isPaid": False, "outcome": outcome.value, "nextAction": action.value}
-    return ToolResult(challenge | own, is_error=True)
+        return ToolResult(shown | {"nextAction": NextAction.SIGN.value}, is_error=True)
+    own = {"isPaid": False, **_advice(response, has_payment=True, is_paid=False)}
+    return ToolResult(shown | own, is_error=True)
 
 
-def _advice(
-    response: CallResponse, receipt: dict[str, Any] | None, *, has_payment: bool, is_error: bool
-) -> dict[str, Any]:
+def _advice(response: CallResponse, *, has_payment: bool, is_paid: bool) -> dict[str, Any]:
     """Say what happened to the payment where the call failed, and what to do next."""
     waiting = _waiting(response.header("retry-after") or "")
+    is_error = response.status >= _FAILED
     if not has_payment:
         action = NextAction.RETRY if is_error else NextAction.COMPLETE
         outcome = {"outcome": CallOutcome.NOT_SENT.value} if is_error else {}
         return {**outcome, "nextAction": action.value, **waiting}
-    if _is_settled(receipt):
+    later = NextAction.WAIT if waiting else NextAction.RECONCILE
+    if is_paid:
         if not is_error:
             return {"nextAction": NextAction.COMPLETE.value}
-        action = NextAction.WAIT if waiting else NextAction.RECONCILE
-        outcome_of = CallOutcome.SETTLED_NOT_DELIVERED
-    elif receipt is not None and receipt.get("errorReason") == _PENDING:
-        action, outcome_of = NextAction.WAIT, CallOutcome.UNKNOWN
-    elif response.is_own_gateway:  # its word on its own payments is proof
-        action = NextAction.WAIT if waiting else NextAction.SIGN
-        outcome_of = CallOutcome.NOT_SENT if receipt is None else CallOutcome.FAILED
+        outcome_of, action = CallOutcome.SETTLED_NOT_DELIVERED, later
+    elif response.is_own_gateway:
+        outcome_of, action = _judge_code(_own_code(response), later)
     else:
-        action, outcome_of = NextAction.RECONCILE, CallOutcome.UNKNOWN
+        receipt = read_receipt(response)
+        is_pending = receipt is not None and receipt.get("errorReason") == _PENDING
+        action = NextAction.WAIT if is_pending else NextAction.RECONCILE
+        outcome_of = CallOutcome.UNKNOWN
     return {"outcome": outcome_of.value, "nextAction": action.value, **waiting}
 
 
+def _judge_code(code: str, later: NextAction) -> tuple[CallOutcome, NextAction]:
+    """Judge a payment by the code with which our own gateway refused it.
+
+    Only a code can say that nothing was sent, and only one by which nothing can ever land says to
+    sign anew; without such a code the payment may have been settled, now or by an earlier call.
+    """
+    if code in _NEVER_LANDS:
+        return CallOutcome.NOT_SENT, NextAction.SIGN
+    if code in _UNSENT:
+        return CallOutcome.NOT_SENT, NextAction.WAIT
+    if code == Reason.TRANSACTION_FAILED:  # its authorization is public, and may land yet
+        return CallOutcome.FAILED, NextAction.RECONCILE
+    if code == Reason.SETTLEMENT_PENDING:
+        return CallOutcome.UNKNOWN, NextAction.WAIT
+    return CallOutcome.UNKNOWN, later
+
+
+def _own_code(response: CallResponse) -> str:
+    """Return the code of our gateway's refusal: of its receipt, its offer or its error body."""
+    receipt, challenge = read_receipt(response), read_challenge(response)
+    if receipt is not None:
+        code = receipt.get("errorReason")
+    elif challenge is not None:
+        code = challenge.get("error")
+    else:
+        body = _read_json(response.body)
+        error = body.get("error") if isinstance(body, dict) else None
+        code = error.get("code") if isinstance(error, dict) else error
+    return code if isinstance(code, str) else ""
+
+
 def _waiting(text: str) -> dict[str, Any]:
-    """Read a Retry-After in seconds (RFC 9110, section 10.2.3); nothing for any other text."""
-    return {"retryAfterSeconds": int(text)} if _SECONDS.fullmatch(text) else {}
+    """Read a Retry-After of a day at most (RFC 9110, section 10.2.3); nothing for other texts."""
+    seconds = int(text) if _SECONDS.fullmatch(text) else _MAX_WAIT_S + 1
+    return {"retryAfterSeconds": seconds} if seconds <= _MAX_WAIT_S else {}
 
 
-def _is_settled(receipt: dict[str, Any] | None) -> bool:
+def is_settled(receipt: dict[str, Any] | None) -> bool:
+    """Whether a receipt says that the payment was settled, and names a transaction."""
     return (
         receipt is not None
         and receipt.get("success") is True

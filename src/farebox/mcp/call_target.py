@@ -10,7 +10,7 @@ from farebox.catalog.discovery.route_template import RouteTemplate, parse_route_
 from farebox.catalog.listing import Resource
 from farebox.mcp.call_arguments import CallArguments
 from farebox.mcp.listed_block import read_block
-from farebox.mcp.rpc_error import RpcError, RpcReason
+from farebox.mcp.rpc_error import RpcError, RpcReason, named_by_seller
 
 MAX_QUERY_CHARS: Final = 8 * 1024
 _FORBIDDEN: Final = frozenset("/\\?#%")  # of a path parameter: it stays one segment everywhere
@@ -69,8 +69,9 @@ def _fill(template: RouteTemplate, values: Mapping[str, object]) -> str:
     names = [segment[1:] for segment in segments if segment.startswith(":")]
     unknown, missing = set(values) - set(names), set(names) - set(values)
     if unknown or missing:
+        words = "pathParams are not those of this resource: data.detail names them."
         expected = ", ".join(names) or "none"
-        raise _invalid(f"pathParams of this resource: {expected}.")
+        raise RpcError(RpcReason.INVALID_ARGUMENTS, words, named_by_seller(expected))
     return "/".join(
         _segment(segment[1:], values[segment[1:]]) if segment.startswith(":") else segment
         for segment in segments

@@ -1,20 +1,18 @@
 """A paid call to a wrapper of our own gateway, in process: no socket, the same rules."""
 
 import asyncio
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Scope
 
+from farebox.gateway.buyer_connection import RESPONSE_LIMIT
 from farebox.gateway.delivery.deliver import ResponseCut
-from farebox.mcp.call_failure import paid_call_failed, too_large
+from farebox.mcp.call_failure import paid_call_failed
 from farebox.mcp.call_response import MAX_RESPONSE_BYTES, CallOutcome, CallResponse
 from farebox.mcp.prepared_call import PreparedCall, Sender
 from farebox.web.request_context import KEY, RequestContext
-from farebox.x402.headers import PAYMENT_RESPONSE, PAYMENT_SIGNATURE
-
-_RECEIPT: Final = PAYMENT_RESPONSE.lower().encode()
-_CUT: Final = "upstream_response_incomplete"
+from farebox.x402.headers import PAYMENT_SIGNATURE
 
 
 class InProcessGateway:
@@ -23,26 +21,31 @@ class InProcessGateway:
     def __init__(self, gateway: ASGIApp) -> None:
         self._gateway = gateway
 
-    async def call(self, call: PreparedCall, sender: Sender) -> CallResponse:
+    async def call(
+        self, call: PreparedCall, sender: Sender, leaving: asyncio.Event
+    ) -> CallResponse:
         """Call the wrapper on behalf of `sender`: the call is counted as the sender's.
 
+        `leaving` is set once nobody waits for the response: a payment that was sent is completed,
+        and its response stays to be delivered.
+
         Raises:
-            RpcError: PAID_CALL_FAILED; the response is too large, or broke off.
+            RpcError: PAID_CALL_FAILED; the response broke off, or is too large.
             Refusal, Outage: nothing was charged.
         """
-        return await _exchange(self._gateway, call, sender)
+        return await _exchange(self._gateway, call, sender, leaving)
 
 
-async def _exchange(gateway: ASGIApp, call: PreparedCall, sender: Sender) -> CallResponse:
-    exchange = _Exchange(call.body or b"")
+async def _exchange(
+    gateway: ASGIApp, call: PreparedCall, sender: Sender, leaving: asyncio.Event
+) -> CallResponse:
+    exchange = _Exchange(call.body or b"", leaving)
     try:
         await gateway(_scope_of(call, sender), exchange.receive, exchange.send)
-    except ResponseCut:
+    except ResponseCut as cut:
         raise paid_call_failed(
-            _CUT, has_payment=True, outcome=CallOutcome.SETTLED_NOT_DELIVERED
+            cut.fault.value, has_payment=True, outcome=CallOutcome.SETTLED_NOT_DELIVERED
         ) from None
-    if exchange.is_too_large:
-        raise too_large(has_payment=call.signature is not None, is_settled=exchange.has_receipt)
     headers = [
         (name.decode("latin-1"), value.decode("latin-1")) for name, value in exchange.headers
     ]
@@ -62,6 +65,7 @@ def _scope_of(call: PreparedCall, sender: Sender) -> Scope:
     return {
         **sender,
         KEY: context,
+        RESPONSE_LIMIT: MAX_RESPONSE_BYTES,
         "method": call.method.value,
         "path": parts.path,
         "raw_path": parts.path.encode(),
@@ -70,30 +74,21 @@ def _scope_of(call: PreparedCall, sender: Sender) -> Scope:
     }
 
 
-class _OverLimit(OSError):
-    """The response is above the limit: for the gateway, a buyer that takes no more."""
-
-
 class _Exchange:
-    """The ASGI channels of the call: one body in, a bounded response out."""
+    """The ASGI channels of the call: one body in, a response out that the gateway bounds."""
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, leaving: asyncio.Event) -> None:
         self._request: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
         self.status, self.body = 0, bytearray()
         self.headers: list[tuple[bytes, bytes]] = []
-        self.is_too_large = False
-
-    @property
-    def has_receipt(self) -> bool:
-        """Whether the response carries a receipt."""
-        return any(name == _RECEIPT for name, _ in self.headers)
+        self._leaving = leaving
 
     async def receive(self) -> Message:
-        """Return the body, and never a disconnect: what is paid for is completed."""
+        """Return the body, and a disconnect once nobody waits for the response."""
         if self._request:
             return self._request.pop()
-        await asyncio.Event().wait()
-        raise AssertionError("unreachable")
+        await self._leaving.wait()
+        return {"type": "http.disconnect"}
 
     async def send(self, message: dict[str, Any] | Message) -> None:
         """Take a part of the response."""
@@ -101,7 +96,3 @@ class _Exchange:
             self.status, self.headers = message["status"], list(message.get("headers", ()))
             return
         self.body += message.get("body", b"")
-        if len(self.body) > MAX_RESPONSE_BYTES:
-            self.is_too_large = True
-            self.body.clear()
-            raise _OverLimit

@@ -7,8 +7,12 @@ import structlog
 
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import CommandRefused, Outage, Refusal
-from farebox.mcp.call_arguments import read_call_arguments, read_search_arguments
-from farebox.mcp.call_response import CallOutcome, ToolResult
+from farebox.mcp.call_arguments import (
+    CallArguments,
+    read_call_arguments,
+    read_search_arguments,
+)
+from farebox.mcp.call_response import CallOutcome, NextAction, ToolResult
 from farebox.mcp.jsonrpc import RpcRequest
 from farebox.mcp.paid_call import PaidCalls
 from farebox.mcp.prepared_call import Sender
@@ -41,14 +45,13 @@ class RpcHandler:
         """
         try:
             return await self._dispatch(call, sender)
-        except Refusal as error:
-            if isinstance(error, CommandRefused):
-                raise
-            raise RpcError(error.code, error.message, _wait(error.retry_after_s)) from None
-        except Outage as error:
-            log.warning("mcp.outage", part=error.part, cause=type(error.__cause__).__name__)
-            wait = _wait(error.repeat_after_s)
-            raise RpcError(ErrorCode.SERVICE_UNAVAILABLE, data=wait) from None
+        except (Refusal, Outage) as error:
+            raise _refused(error) from None
+        except RpcError:
+            raise
+        except Exception:
+            log.exception("mcp.request_failed")
+            raise RpcError(ErrorCode.INTERNAL_ERROR) from None
 
     async def _dispatch(self, call: RpcRequest, sender: Sender) -> dict[str, Any]:
         match call.method:
@@ -83,10 +86,42 @@ class RpcHandler:
             return ToolResult(await self._search.find(read_search_arguments(arguments)))
         try:
             read = read_call_arguments(arguments, params.get("_meta"))
-            return await self._calls.call(read, sender)
-        except RpcError as error:  # every failure says what happened to the payment
-            data = {"outcome": CallOutcome.NOT_SENT.value, **error.data}
-            raise RpcError(error.reason, error.message, data) from None
+        except RpcError as error:
+            raise _with_outcome(error, CallOutcome.NOT_SENT) from None
+        return await self._call_paid(read, sender)
+
+    async def _call_paid(self, call: CallArguments, sender: Sender) -> ToolResult:
+        """Make a paid call; every failure says what happened to the payment."""
+        known = CallOutcome.NOT_SENT if call.signature is None else CallOutcome.UNKNOWN
+        try:
+            return await self._calls.call(call, sender)
+        except RpcError as error:
+            raise _with_outcome(error, CallOutcome.NOT_SENT) from None
+        except (Refusal, Outage) as error:
+            raise _with_outcome(_refused(error), known) from None
+        except Exception:
+            log.exception("mcp.tool_failed")
+            raise _with_outcome(RpcError(ErrorCode.INTERNAL_ERROR), CallOutcome.UNKNOWN) from None
+
+
+def _refused(error: Refusal | Outage) -> RpcError:
+    """Make the error of a refusal or an outage; one that no request is answered with is a bug."""
+    if isinstance(error, Outage):
+        log.warning("mcp.outage", part=error.part, cause=type(error.__cause__).__name__)
+        return RpcError(ErrorCode.SERVICE_UNAVAILABLE, data=_wait(error.repeat_after_s))
+    if isinstance(error, CommandRefused):
+        log.error("mcp.tool_failed", exc_info=error)
+        return RpcError(ErrorCode.INTERNAL_ERROR)
+    return RpcError(error.code, error.message, _wait(error.retry_after_s))
+
+
+def _with_outcome(error: RpcError, outcome: CallOutcome) -> RpcError:
+    """Add what happened to the payment, unless the error says it."""
+    own = {"outcome": outcome.value}
+    if outcome is not CallOutcome.NOT_SENT:
+        is_later = "retryAfterSeconds" in error.data
+        own["nextAction"] = (NextAction.WAIT if is_later else NextAction.RECONCILE).value
+    return RpcError(error.reason, error.message, {**own, **error.data})
 
 
 def _wait(seconds: int | None) -> dict[str, object]:

@@ -139,6 +139,9 @@ class McpEndpoint:
             result = await self._handler.answer(call, scope)
         except RpcError as error:
             context.add_log_fields(error=error.reason)
+            if error.reason is ErrorCode.INTERNAL_ERROR:  # what is in the log is found by it
+                data = {**error.data, "requestId": context.request_id}
+                error = RpcError(error.reason, error.message, data)
             return _error_body(call.id, error)
         return _encode({"jsonrpc": "2.0", "id": call.id, "result": result})
 

@@ -5,7 +5,7 @@ in a fixed order, and the payment leaves the process only after all of them.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -18,22 +18,35 @@ from farebox.catalog.listing import Listing
 from farebox.mcp import listing_store
 from farebox.mcp.call_arguments import CallArguments, CallMethod
 from farebox.mcp.call_failure import BUSY, NO_CHALLENGE, paid_call_failed, too_late
-from farebox.mcp.call_response import CallResponse, ToolResult, render_response
+from farebox.mcp.call_response import (
+    CallOutcome,
+    CallResponse,
+    ToolResult,
+    is_settled,
+    read_challenge,
+    read_receipt,
+    render_response,
+)
 from farebox.mcp.call_target import build_url, discovery_text, listing_key
+from farebox.mcp.listing_warnings import find_differences
 from farebox.mcp.prepared_call import PreparedCall, Sender
+from farebox.mcp.receipt_check import ReceiptCheck
 from farebox.mcp.remote_call import CallClient, call_remote
-from farebox.mcp.rpc_error import RpcError, RpcReason
+from farebox.mcp.rpc_error import RpcError, RpcReason, named_by_seller
 from farebox.storage.pool import Database
 
 CALL_S: Final = 30.0  # specification, Limits
 _LOCAL: Final = "http://"
+_CHALLENGED: Final = 402
 
 
 class OwnGateway(Protocol):
     """Calls a wrapper of this service, as `InProcessGateway` does."""
 
-    async def call(self, call: PreparedCall, sender: Sender) -> CallResponse:
-        """Call the wrapper; the call is counted as the sender's."""
+    async def call(
+        self, call: PreparedCall, sender: Sender, leaving: asyncio.Event
+    ) -> CallResponse:
+        """Call the wrapper until nobody waits any more; the call is counted as the sender's."""
         ...
 
 
@@ -59,11 +72,13 @@ class PaidCalls:
         database: Database,
         reader: DiscoveryReader,
         routes: CallRoutes,
+        receipts: ReceiptCheck,
         *,
         max_calls: int,
         count_unsent: Callable[[], int],
     ) -> None:
         self._database, self._reader, self._routes = database, reader, routes
+        self._receipts = receipts
         self._max_calls, self._count_unsent = max_calls, count_unsent
         self._tasks = set[asyncio.Task[CallResponse]]()
 
@@ -82,27 +97,43 @@ class PaidCalls:
             Refusal, Outage: nothing was paid.
         """
         self._check_scheme(arguments.url)
-        call = await self._prepare(arguments)
-        has_payment = call.signature is not None
+        listings = await self._find(arguments.url)
+        call = await self._prepare(listings[0], arguments)
         response = await self._complete(call, sender)
-        result = render_response(response, has_payment=has_payment)
+        return await self._render(call, response, listings)
+
+    async def _render(
+        self, call: PreparedCall, response: CallResponse, listings: Sequence[Listing]
+    ) -> ToolResult:
+        receipt, fault = read_receipt(response), None
+        if call.signature is not None and is_settled(receipt) and not response.is_own_gateway:
+            fault = await self._receipts.find_fault(call.signature, receipt)
+        challenge = read_challenge(response) if response.status == _CHALLENGED else None
+        result = render_response(
+            response,
+            has_payment=call.signature is not None,
+            fault=fault,
+            warnings=() if challenge is None else find_differences(challenge, listings),
+        )
         if result is None:
             raise paid_call_failed(NO_CHALLENGE, has_payment=False)
         return result
 
     async def _complete(self, call: PreparedCall, sender: Sender) -> CallResponse:
         """Wait for the response; an unpaid call ends with its caller, a paid one is completed."""
+        has_payment = call.signature is not None
         if len(self._tasks) + self._count_unsent() >= self._max_calls:
-            raise paid_call_failed(BUSY, has_payment=False)
-        task = asyncio.create_task(self._send(call, sender))
+            raise paid_call_failed(BUSY, has_payment=has_payment, outcome=CallOutcome.NOT_SENT)
+        leaving = asyncio.Event()
+        task = asyncio.create_task(self._send(call, sender, leaving))
         self._tasks.add(task)
         task.add_done_callback(self._forget)
-        has_payment = call.signature is not None
         try:
             return await asyncio.wait_for(asyncio.shield(task), CALL_S)
         except TimeoutError:
             raise too_late(has_payment=has_payment) from None
         finally:
+            leaving.set()  # nobody waits any more
             if not has_payment:
                 task.cancel()
 
@@ -116,12 +147,11 @@ class PaidCalls:
         if not url.startswith(f"{HTTPS}://") and not is_local:
             raise RpcError(RpcReason.HTTPS_REQUIRED)
 
-    async def _prepare(self, arguments: CallArguments) -> PreparedCall:
-        listing = await self._find(arguments.url)
+    async def _prepare(self, listing: Listing, arguments: CallArguments) -> PreparedCall:
         listed = listing.resource.method
         method = arguments.method or (CallMethod(listed) if listed in list(CallMethod) else None)
         if method is None:
-            raise _invalid(f"The resource takes {listed or 'no stated method'}: say GET or POST.")
+            raise _invalid("The resource states no method that is called here: say GET or POST.")
         if arguments.has_body and method is CallMethod.GET:
             raise _invalid("The resource takes GET, which has no body: put parameters in query.")
         url = build_url(listing.resource, arguments)
@@ -132,16 +162,16 @@ class PaidCalls:
             body = msgspec.json.encode(arguments.body) if arguments.has_body else b""
         return PreparedCall(url, method, body, arguments.signature)
 
-    async def _find(self, url: str) -> Listing:
-        """Find the listing whose canonical URL is `url`, to the letter."""
+    async def _find(self, url: str) -> Sequence[Listing]:
+        """Find the listings whose canonical URL is `url`, to the letter: one a network."""
         if "\0" in url:  # PostgreSQL takes no text with it
             raise RpcError(RpcReason.RESOURCE_NOT_CATALOGED)
         async with self._database.connection() as db:
             found = await listing_store.find_listings(db, listing_key(url))
-            exact = next((each for each in found if each.resource.url == url), None)
-            if exact is None and await listing_store.has_tool(db, url):
+            exact = [each for each in found if each.resource.url == url]
+            if not exact and await listing_store.has_tool(db, url):
                 raise RpcError(RpcReason.RESOURCE_IS_MCP_TOOL, data={"server": url})
-        if exact is None:
+        if not exact:
             raise RpcError(RpcReason.RESOURCE_NOT_CATALOGED)
         return exact
 
@@ -155,12 +185,14 @@ class PaidCalls:
         except ReadFailed:
             raise _invalid("The listing's schema cannot judge these parameters.") from None
         if isinstance(judged, Dropped):
-            place = judged.detail or judged.reason.value
-            raise _invalid(f"The parameters do not fit the listing's schema: {place}.")
+            words = "The parameters do not fit the listing's schema: see data.detail."
+            raise RpcError(RpcReason.INVALID_ARGUMENTS, words, named_by_seller(judged.sentence))
 
-    async def _send(self, call: PreparedCall, sender: Sender) -> CallResponse:
+    async def _send(
+        self, call: PreparedCall, sender: Sender, leaving: asyncio.Event
+    ) -> CallResponse:
         if self._routes.is_own(call.url):
-            return await self._routes.gateway.call(call, sender)
+            return await self._routes.gateway.call(call, sender, leaving)
         local = self._routes.local if call.url.startswith(_LOCAL) else None
         return await call_remote(local or self._routes.outbound, call, deadline_s=CALL_S)
 

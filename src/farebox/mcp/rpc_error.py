@@ -110,6 +110,11 @@ class RpcError(Exception):
         }
 
 
+def named_by_seller(detail: str) -> dict[str, object]:
+    """Return data whose `detail` may hold a seller's words; they stand in no message."""
+    return {"detail": detail, "untrusted": ["detail"]}
+
+
 def rpc_code_of(reason: RpcReason | ErrorCode) -> RpcCode:
     """Return the JSON-RPC code of a reason."""
     if isinstance(reason, RpcReason):

@@ -14,6 +14,7 @@ from farebox.storage.pool import Database
 
 EVERY_S: Final = 30.0
 _BATCH: Final = 500
+_PAUSE_S: Final = 0.1  # between two batches: settlements and searches have priority
 _KEPT: Final = CURSOR_LIFE + SETTLED
 
 log = structlog.get_logger(__name__)
@@ -43,3 +44,4 @@ class Pruning:
             pruned += count
             if count < _BATCH:
                 return pruned
+            await self._clock.sleep(_PAUSE_S)

@@ -17,7 +17,7 @@ from farebox.search import renewal_store, text_store, vector_store, word_store
 from farebox.search.meaning.meaning import LanguageModel
 from farebox.search.plain import GAP, plain_text
 from farebox.search.text_store import WaitingText
-from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.faults import DatabaseUnavailable, LimitExceeded
 from farebox.storage.pool import Connection, Database
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _SWEEP_PAUSE_S: Final = 0.1  # between pages: nobody waits for it
 _NEW_WORDS: Final = 300  # of one text: an honest one has a tenth of it once there are others
 _COMMON: Final = 20_000  # words remembered as common
 _SWEPT_AT_ONCE: Final = 500
+_PAUSE_S: Final = 0.02  # between two batches: settlements and searches have priority
 _RENEWED_AT_ONCE: Final = 64  # texts; a new listing waits behind as many
 _UNUSED_FOR: Final = timedelta(days=1)
 _WORD: Final = re.compile(r"[^\W\d_]{3,24}")
@@ -65,7 +66,7 @@ class TextReader:
         while True:
             try:
                 while await self.read_some():
-                    await self._clock.sleep(0)
+                    await self._clock.sleep(_PAUSE_S)
                 if self._is_time():
                     await self.renew()
                     await self._sweep()
@@ -103,9 +104,9 @@ class TextReader:
                 await vector_store.put_vectors(db, found)
                 await self._add_words(db, [text for text in taken if not text.has_words])
                 await text_store.finish_texts(db, ids, of_words_alone=of_words_alone)
-        except DatabaseUnavailable:
-            raise
-        except Exception:
+        except Exception as error:
+            if isinstance(error, DatabaseUnavailable) and not isinstance(error, LimitExceeded):
+                raise
             if len(taken) > 1:
                 for text in taken:
                     await self._keep([text], codes, of_words_alone=of_words_alone)
@@ -152,7 +153,7 @@ class TextReader:
                 await text_store.add_texts(db, found.texts, has_words=True)
             at, renewed = found.next, renewed + len(found.texts)
             while await self.read_some():
-                await self._clock.sleep(0)
+                await self._clock.sleep(_PAUSE_S)
         if renewed:
             log.info("search.texts_renewed", texts=renewed)
         return renewed
@@ -178,4 +179,5 @@ class TextReader:
                 at = await vector_store.delete_unused(
                     db, after=at, used_before=before, most=_SWEPT_AT_ONCE
                 )
+            await self._clock.sleep(_SWEEP_PAUSE_S)
             await self._clock.sleep(_SWEEP_PAUSE_S)

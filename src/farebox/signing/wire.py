@@ -26,6 +26,7 @@ MAX_ENTRY_BYTES: Final = 4_096  # an entry without its signature takes some 300
 _MUXED: Final = ("M", "W")
 _OBJECT: Final = b"{"
 _NULL: Final = b"null"
+_EXTENSIONS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 _SIGNER: Final = "The G… address of the signer, where it is not the payer's own key."
 
@@ -189,8 +190,12 @@ def _read_signer(text: str | None, payer: Address) -> Address:
 
 def has_objects(request: CompleteInput) -> bool:
     """Whether `resource` and `extensions` are JSON objects where they are given."""
-    given = (_given(request.resource), _given(request.extensions))
-    return all(each is None or bytes(each).startswith(_OBJECT) for each in given)
+    resource = _given(request.resource)
+    try:
+        _read_extensions(request.extensions)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+    return resource is None or bytes(resource).startswith(_OBJECT)
 
 
 def prepared_body(authorization: UnsignedAuthorization) -> PreparedBody:
@@ -208,14 +213,17 @@ def prepared_body(authorization: UnsignedAuthorization) -> PreparedBody:
 
 
 def completed_body(payment: Payment, request: CompleteInput) -> CompletedBody:
-    """Render a payment with the requirements, resource and extensions as they came."""
+    """Render a payment with the requirements, resource and extensions as they came.
+
+    A payment identifier is added: each call draws another one.
+    """
     envelope = base64.b64encode(payment.transaction.reveal()).decode()
     payload = msgspec.json.encode(
         build_payload(
             request.requirements,
             Secret(envelope),
             resource=_given(request.resource),
-            extensions=_given(request.extensions),
+            extensions=_read_extensions(request.extensions),
         )
     )
     return CompletedBody(base64.b64encode(payload).decode(), msgspec.Raw(payload))
@@ -223,3 +231,8 @@ def completed_body(payment: Payment, request: CompleteInput) -> CompletedBody:
 
 def _given(member: msgspec.Raw) -> msgspec.Raw | None:
     return None if bytes(member) in (b"", _NULL) else member
+
+
+def _read_extensions(member: msgspec.Raw) -> dict[str, msgspec.Raw] | None:
+    given = _given(member)
+    return None if given is None else _EXTENSIONS.decode(given)

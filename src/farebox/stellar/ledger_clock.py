@@ -23,7 +23,9 @@ _POLLS_OF_AN_OUTAGE: Final = 2  # in a row; a single one fails in a busy process
 _STALE_AFTER_S: Final = 30.0  # a node calls itself unhealthy then
 _UNCONFIRMED_S: Final = 4.0  # two polls: nodes of one network confirm its newest ledger sooner
 _LEDGERS_AHEAD: Final = 100
+_LEAP_LEDGERS: Final = 3  # more than have closed by the pace: nodes of one network are so far apart
 _LEDGERS_TO_SPARE: Final = 2
+_PACE_DIFFERS_S: Final = 10.0  # close times against our own: a poll is late by less
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
@@ -43,6 +45,8 @@ class LedgerReading:
     `close_at` is in whole seconds. `cadence_s` is seconds a ledger: as observed here, before 20
     ledgers were observed as in the node's history, or else 5. `age_s` is the time since the ledger
     was first seen here. `target_s` is the network's target close time when the clock started.
+    `is_confirmed` is false while only one look has named a ledger so far from those before it: a
+    node may be wrong about it, and nothing is refused for good by it.
     """
 
     sequence: int
@@ -50,6 +54,7 @@ class LedgerReading:
     cadence_s: float
     age_s: float
     target_s: float = SLOWEST_CADENCE_S
+    is_confirmed: bool = True
 
     def earliest_close(self, ledger: int) -> datetime:
         """The moment before which `ledger` is not expected to close."""
@@ -109,7 +114,9 @@ class LedgerClock:
     never existed.
 
     A ledger more than a hundred ahead of the elapsed time is ignored while the clock is fresh; a
-    stale clock restarts from it once it advances.
+    stale clock restarts from it once it advances. One that is less far ahead is taken, and not
+    confirmed before a later ledger follows it at the pace of the network. The cadence is taken from
+    close times only while they pass as fast as our own time.
     """
 
     def __init__(
@@ -124,6 +131,8 @@ class LedgerClock:
         self._network, self._node, self._clock = network, node, clock
         self._poll_s, self._stale_after_s = poll_s, stale_after_s
         self._closes: deque[tuple[int, datetime]] = deque()
+        self._seen: deque[float] = deque()  # monotonic, one for each of the closes
+        self._is_confirmed = True
         self._seen_at = -math.inf  # monotonic
         self._confirmed_at = -math.inf  # monotonic: the last response with the newest ledger
         self._reported_at = -math.inf  # monotonic
@@ -149,7 +158,9 @@ class LedgerClock:
             raise ClockStale(self._network)
         sequence, close_at = self._closes[-1]
         age_s = self._clock.monotonic() - self._seen_at
-        return LedgerReading(sequence, close_at, self._cadence_s, age_s, self._target_s)
+        return LedgerReading(
+            sequence, close_at, self._cadence_s, age_s, self._target_s, self._is_confirmed
+        )
 
     def next_close_in(self) -> float | None:
         """Seconds until the next ledger is expected, below 0 when it is a little late.
@@ -209,28 +220,40 @@ class LedgerClock:
         if sequence < newest[0] or close_at < newest[1]:
             self.lagging_answers += 1
             self._consider_restart(sequence, close_at, is_outlived=self._is_unconfirmed())
-        elif sequence > newest[0] and not self._is_plausible(sequence):
+        elif sequence > newest[0] and not self._is_within(sequence, _LEDGERS_AHEAD):
             self.implausible_answers += 1
             self._consider_restart(sequence, close_at, is_outlived=self._is_stale())
         else:
             self._confirmed_at = self._clock.monotonic()
             if sequence > newest[0]:
+                self._is_confirmed = self._is_within(sequence, _LEAP_LEDGERS)
+                if not self._is_within(sequence, _LEDGERS_TO_JUDGE):
+                    self._forget_closes()
                 self._advance(sequence, close_at)
 
-    def _is_plausible(self, sequence: int) -> bool:
-        """Whether so many ledgers can have closed since the newest one was seen."""
+    def _is_within(self, sequence: int, more: int) -> bool:
+        """Whether so many ledgers, and `more`, can have closed since the newest one was seen."""
         if not self._closes:
             return True
         elapsed_s = self._clock.monotonic() - self._seen_at
         closed = elapsed_s / min(self._cadence_s, SLOWEST_CADENCE_S)
-        return sequence - self._closes[-1][0] <= closed + _LEDGERS_AHEAD
+        return sequence - self._closes[-1][0] <= closed + more
 
     def _advance(self, sequence: int, close_at: datetime) -> None:
+        self._seen_at = self._confirmed_at = self._clock.monotonic()
         self._closes.append((sequence, close_at))
+        self._seen.append(self._seen_at)
         while len(self._closes) > 1 and self._closes[1][0] <= sequence - _LEDGERS_KEPT:
             self._closes.popleft()
-        self._seen_at = self._confirmed_at = self._clock.monotonic()
-        self._cadence_s = observed_cadence(tuple(self._closes)) or self._cadence_s
+            self._seen.popleft()
+        passed_s = (self._closes[-1][1] - self._closes[0][1]).total_seconds()
+        if abs(passed_s - (self._seen[-1] - self._seen[0])) <= _PACE_DIFFERS_S:
+            self._cadence_s = observed_cadence(tuple(self._closes)) or self._cadence_s
+
+    def _forget_closes(self) -> None:
+        """Begin to observe anew; the cadence is used until enough ledgers were seen again."""
+        self._closes.clear()
+        self._seen.clear()
 
     def _consider_restart(self, sequence: int, close_at: datetime, *, is_outlived: bool) -> None:
         """Restart from a ledger that contradicts the newest, if it advances and `is_outlived`."""
@@ -239,8 +262,9 @@ class LedgerClock:
         if not (advances and is_outlived):
             return
         log.warning("ledger_clock.restarted", network=self._network.value, ledger=sequence)
-        self._closes.clear()  # the cadence is used until enough ledgers were seen again
+        self._forget_closes()
         self._ignored_sequence = 0
+        self._is_confirmed = True  # two looks agree
         self._advance(sequence, close_at)
 
     def _is_unconfirmed(self) -> bool:

@@ -146,6 +146,7 @@ class TransfersFound:
 
     hashes: tuple[str, ...]  # 64 hex digits each, in the ledger's order
     latest_ledger: int
+    events: int = field(default=0, compare=False)  # several may be of one transaction
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,16 @@
 import asyncio
 import re
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import aiohttp
 import msgspec
+import structlog
 
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -18,6 +21,7 @@ from farebox.stellar.rpc_responses import JsonRpcResponse, MalformedResponse
 from farebox.stellar.soroban_rpc import RpcCall, SorobanRpc
 
 A = TypeVar("A")
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 _REQUEST_ID: Final = 1  # one request a connection at a time: ids need not differ
 _ENCODE: Final = msgspec.json.Encoder().encode
 
@@ -197,7 +201,9 @@ class HttpSorobanRpc(SorobanRpc):
     Every call has `timeout_s` in all. Simulations, which any caller may make slow, have
     connections of their own in addition to the `max_connections` of every other call. `authority`
     names a PEM file of a private certificate authority that is trusted in addition to the public
-    ones.
+    ones. `latest_close` is the latest close time that is believed now, by a clock of our own: a
+    response that names a later one counts as none, because a time bound that is derived from it
+    would never pass, and every other one would seem to have passed.
     """
 
     def __init__(
@@ -209,8 +215,9 @@ class HttpSorobanRpc(SorobanRpc):
         max_connections: int = 32,
         max_simulations: int = 72,
         authority: Path | None = None,
+        latest_close: Callable[[], datetime] | None = None,
     ) -> None:
-        self._network = network
+        self._network, self._latest_close, self._was_future = network, latest_close, False
         context = None if authority is None else ssl.create_default_context()
         if context is not None:
             context.load_verify_locations(cafile=authority)
@@ -241,9 +248,21 @@ class HttpSorobanRpc(SorobanRpc):
         if response is None or response.result is None or response.id != _REQUEST_ID:
             raise self._unavailable(MalformedResponse().why)
         try:
-            return call.read(response.result)
+            answer = call.read(response.result)
         except MalformedResponse as malformed:
             raise self._unavailable(malformed.why) from None
+        closed_at = call.closed_at_of(answer)
+        if closed_at is not None and self._is_future(closed_at):
+            raise self._unavailable("names a ledger that closed in the future")
+        return answer
+
+    def _is_future(self, closed_at: datetime) -> bool:
+        """Whether the close time is later than any that is believed; a change is logged."""
+        is_future = self._latest_close is not None and closed_at > self._latest_close()
+        if is_future and not self._was_future:
+            log.error("rpc.close_time", alarm="close_time_in_future", network=self._network.value)
+        self._was_future = is_future
+        return is_future
 
     def _unavailable(
         self, why: str, *, certainly_not_sent: bool = False, code: int | None = None

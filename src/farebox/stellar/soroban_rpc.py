@@ -5,6 +5,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
 
@@ -83,6 +84,11 @@ def _no_ledger(answer: object) -> None:
     del answer
 
 
+def _no_close_time(answer: object) -> None:
+    """The response does not name the close time of the newest ledger."""
+    del answer
+
+
 def _proves_nothing(code: int, message: str) -> bool:
     del code, message
     return False
@@ -93,7 +99,8 @@ class RpcCall(Generic[B, A]):
     """One call of a JSON-RPC method; every client sends it once at most to each node.
 
     `read` turns the decoded result into a value and raises `MalformedResponse`; `ledger_of` is that
-    value's newest ledger of the node, None without one. A stale response is used where no node has
+    value's newest ledger of the node, and `closed_at_of` the close time of that ledger, None
+    without one. A stale response is used where no node has
     a newer one, unless `accepts_stale` is False. A simulation has connections of its own.
     `proves_unsent` decides by the code and message of a JSON-RPC error that nothing was submitted.
     """
@@ -102,6 +109,7 @@ class RpcCall(Generic[B, A]):
     decoder: msgspec.json.Decoder[JsonRpcResponse[B]]
     read: Callable[[B], A]
     ledger_of: Callable[[A], int | None] = _no_ledger
+    closed_at_of: Callable[[A], datetime | None] = _no_close_time
     params: Mapping[str, object] | None = None
     max_bytes: int = 64 * _KIB  # of the response: what a sound node sends, with room to spare
     accepts_stale: bool = True
@@ -176,6 +184,7 @@ class SorobanRpc(ABC):
                 _TRANSACTION,
                 lambda body: read_transaction(body, tx_hash),
                 _ledger_of_absence,
+                _close_of_absence,
                 params={"hash": tx_hash},
                 max_bytes=4 * _MIB,
             )
@@ -207,6 +216,7 @@ class SorobanRpc(ABC):
                 _TRANSACTIONS,
                 lambda body: read_transactions(body, wanted),
                 lambda page: page.absence.latest_ledger,
+                lambda page: page.absence.latest_close_at,
                 params=_page(from_ledger, cursor, limit),
                 max_bytes=8 * _MIB,
             )
@@ -265,7 +275,13 @@ class SorobanRpc(ABC):
         so each newer ledger costs one more small call there.
         """
         health = await self.call(
-            RpcCall("getHealth", _HEALTH, read_health, lambda health: health.latest_ledger)
+            RpcCall(
+                "getHealth",
+                _HEALTH,
+                read_health,
+                lambda health: health.latest_ledger,
+                lambda health: health.latest_close_at if isinstance(health, NodeHealth) else None,
+            )
         )
         if isinstance(health, NodeHealth):
             return health
@@ -277,6 +293,7 @@ class SorobanRpc(ABC):
                     _TRANSACTION,
                     lambda body: read_health_of_absence(body, health.ledger_retention_window),
                     lambda health: health.latest_ledger,
+                    lambda health: health.latest_close_at,
                     params={"hash": _NO_TRANSACTION},
                 )
             )
@@ -346,6 +363,10 @@ def _page(from_ledger: int, cursor: str, limit: int) -> dict[str, object]:
 
 def _ledger_of_absence(answer: TransactionFound | TransactionNotFound) -> int | None:
     return answer.latest_ledger if isinstance(answer, TransactionNotFound) else None
+
+
+def _close_of_absence(answer: TransactionFound | TransactionNotFound) -> datetime | None:
+    return answer.latest_close_at if isinstance(answer, TransactionNotFound) else None
 
 
 _INVALID_REQUEST: Final = -32600  # the JSON-RPC layer refuses the request

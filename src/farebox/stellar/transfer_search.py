@@ -75,7 +75,7 @@ def read_transfers(body: EventsFoundBody) -> TransfersFound:
     if not all(_HASH.match(event.tx_hash) for event in events):
         raise MalformedResponse
     hashes = tuple(dict.fromkeys(event.tx_hash for event in events))
-    return TransfersFound(hashes, body.latest_ledger)
+    return TransfersFound(hashes, body.latest_ledger, len(events))
 
 
 def read_envelope_response(body: EnvelopeBody) -> LandedEnvelope | NoEnvelope:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, TypeVar
 
-from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.faults import DatabaseUnavailable, LimitExceeded
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -15,7 +15,7 @@ class Batch(Generic[Item, Result]):
     """Collects items while a batch runs; an item that finds none running starts one at once.
 
     `run` does all of its items or none, and returns results in their order. When it fails for
-    another reason than an outage of the database, its items are run one by one, so that an item
+    another reason than a database that is away, its items are run one by one, so that an item
     that fails affects no other. A cancelled caller removes its item only before its batch starts.
     """
 
@@ -55,10 +55,8 @@ class Batch(Generic[Item, Result]):
     async def _run_batch(self, taken: list[tuple[Item, "asyncio.Future[Result]"]]) -> None:
         try:
             results = await self._run([item for item, _ in taken])
-        except DatabaseUnavailable as outage:
-            _fail(taken, outage)
         except Exception as error:  # noqa: BLE001 - raised in the caller
-            if len(taken) == 1:
+            if _is_away(error) or len(taken) == 1:
                 _fail(taken, error)
             else:
                 await self._one_by_one(taken)
@@ -71,14 +69,19 @@ class Batch(Generic[Item, Result]):
         for index, each in enumerate(taken):
             try:
                 (result,) = await self._run([each[0]])
-            except DatabaseUnavailable as outage:
-                _fail(taken[index:], outage)
-                return
             except Exception as error:  # noqa: BLE001 - raised in the caller
+                if _is_away(error):
+                    _fail(taken[index:], error)
+                    return
                 _fail([each], error)
             else:
                 if not each[1].done():
                     each[1].set_result(result)
+
+
+def _is_away(error: Exception) -> bool:
+    """Whether no item can be run; a limit may be exceeded by one item alone."""
+    return isinstance(error, DatabaseUnavailable) and not isinstance(error, LimitExceeded)
 
 
 def _fail(taken: Sequence[tuple[object, "asyncio.Future[Result]"]], error: Exception) -> None:

@@ -24,6 +24,21 @@ class NoFreeConnection(DatabaseUnavailable):
         super().__init__("no connection to the database was free in time")
 
 
+class StatementRefused(DatabaseUnavailable):
+    """The server refuses a statement of ours: a grant, a table, a column or a limit is in the way.
+
+    The statement took no effect. `reason` is the server's sentence, for the operator alone.
+    """
+
+    def __init__(self, sqlstate: str, reason: str) -> None:
+        super().__init__(f"the database refuses a statement (SQLSTATE {sqlstate})")
+        self.sqlstate, self.reason = sqlstate, reason
+
+
+class LimitExceeded(StatementRefused):
+    """A value of this very statement exceeds a limit of the server; other statements work."""
+
+
 class Conflict(Exception):
     """A constraint refused the change; `constraint` is its name."""
 
@@ -50,15 +65,36 @@ _AWAY = (
     OSError,
     TimeoutError,
 )
+# The server is there, and its schema, its grants or its limits are not those that Farebox needs, as
+# after a restore, or while another version changes the schema: an outage until the operator acts.
+_REFUSALS = (
+    asyncpg.InsufficientPrivilegeError,  # 42501
+    asyncpg.UndefinedTableError,  # 42P01
+    asyncpg.UndefinedColumnError,  # 42703
+    asyncpg.UndefinedFunctionError,  # 42883
+    asyncpg.UndefinedObjectError,  # 42704
+    asyncpg.InvalidSchemaNameError,  # 3F000
+    asyncpg.InvalidSQLStatementNameError,  # 26000: a pooler that keeps no prepared statement
+    asyncpg.DuplicatePreparedStatementError,  # 42P05: as above
+    asyncpg.FeatureNotSupportedError,  # 0A000
+)
 
 
 def translate_error(error: Exception) -> Exception:
     """Return the exception raised in place of the driver's; a bug is returned unchanged."""
     if isinstance(error, asyncpg.IntegrityConstraintViolationError):
         return Conflict(error.constraint_name or type(error).__name__)
+    if isinstance(error, asyncpg.ProgramLimitExceededError):  # 54000
+        return LimitExceeded(str(error.sqlstate), _first_line(error))
+    if isinstance(error, _REFUSALS):
+        return StatementRefused(str(error.sqlstate), _first_line(error))
     if isinstance(error, _AWAY):
         return DatabaseUnavailable(f"the database cannot be used now ({_kind(error)})")
     return error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]  # without detail and hint, which may have values
 
 
 def _kind(error: Exception) -> str:

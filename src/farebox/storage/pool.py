@@ -9,11 +9,17 @@ from types import TracebackType
 from typing import Final, LiteralString, Self, TypeAlias
 
 import asyncpg
+import structlog
 from asyncpg.connect_utils import SessionAttribute
 from asyncpg.pool import PoolConnectionProxy
 
 from farebox.kernel.secret import Secret
-from farebox.storage.faults import DatabaseUnavailable, NoFreeConnection, translate_error
+from farebox.storage.faults import (
+    DatabaseUnavailable,
+    NoFreeConnection,
+    StatementRefused,
+    translate_error,
+)
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 Row: TypeAlias = asyncpg.Record
@@ -27,6 +33,13 @@ DIRECT_SESSION: Final = {
 _CONNECT_S: Final = 5.0
 _STATEMENTS_KEPT: Final = 100  # prepared statements of a connection; asyncpg's default
 _NO_SETTINGS: Final[Mapping[LiteralString, LiteralString]] = {}
+_MAY_WRITE: Final = """
+    SELECT bool_and(has_table_privilege($1, each))
+      FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE']) AS each
+"""
+_ALARM_EVERY_S: Final = 60.0  # of one SQLSTATE: every loop and every request meets the same refusal
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class NestedConnection(Exception):
@@ -76,6 +89,7 @@ class Database:
         self._is_pooled, self._forbids_nesting = is_pooled, forbids_nesting
         self._free = asyncio.Semaphore(connections)
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._alarmed_at: dict[str, float] = {}  # by SQLSTATE, in seconds of the event loop
 
     async def __aenter__(self) -> Self:
         session = _SESSION if self._is_pooled else _SESSION | DIRECT_SESSION
@@ -127,6 +141,7 @@ class Database:
         Raises:
             NoFreeConnection: all were in use for the whole wait.
             DatabaseUnavailable: the server was not reached in time, or the connection broke.
+            StatementRefused: a grant, a table or a column is missing; an alarm says which.
             Conflict: a constraint refused a statement and the body did not catch it.
         """
         async with self.lend(wait_s=self._wait_s, within_s=None) as connection:
@@ -156,9 +171,24 @@ class Database:
             fault = translate_error(error)
             if fault is error:
                 raise
+            if isinstance(fault, StatementRefused):
+                self._log_alarm(fault)
             raise fault from error
         finally:
             hold.is_over = True
+
+    def _log_alarm(self, refused: StatementRefused) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self._alarmed_at.get(refused.sqlstate, -_ALARM_EVERY_S) < _ALARM_EVERY_S:
+            return
+        self._alarmed_at[refused.sqlstate] = now
+        log.error(
+            "database.alarm",
+            alarm="statement_refused",
+            pool=self.name,
+            sqlstate=refused.sqlstate,
+            reason=refused.reason,
+        )
 
     def _hold(self) -> _Hold:
         """The mark that the caller holds a connection, or waits for one, until it is over."""
@@ -211,6 +241,17 @@ class Database:
         """
         async with self.connection() as connection:
             await connection.execute("SELECT 1")
+
+    async def check_grants(self, table: str) -> None:
+        """Check that the role may read, insert into and update the table.
+
+        Raises:
+            StatementRefused: it may not, or there is no such table.
+            DatabaseUnavailable: the server did not respond.
+        """
+        async with self.connection() as connection:
+            if not await connection.fetchval(_MAY_WRITE, table):
+                raise StatementRefused("42501", f"a grant on table {table} is missing")
 
 
 class _PoolShare(Database):

@@ -30,7 +30,7 @@ class Pruner:
     """A background loop over rules; any number of replicas may run it.
 
     Batches skip rows that others have locked, and each is a transaction of its own. A rule that
-    meets an outage waits for the next pass; the others continue.
+    meets an outage or a fault waits for the next pass; the others continue.
     """
 
     def __init__(
@@ -66,6 +66,9 @@ class Pruner:
                     count = await rule.batch(db, self._batch)
             except Outage as outage:
                 log.warning("prune.waits", rule=rule.name, part=outage.part)
+                return pruned
+            except Exception:
+                log.exception("prune.failed", rule=rule.name)
                 return pruned
             pruned += count
             if count >= self._batch:

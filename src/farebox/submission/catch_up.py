@@ -56,19 +56,19 @@ class CatchUp:
             now = self._ledgers.now()
         except ClockStale:
             return False
-        return now.sequence - min(each.sent_after_ledger for each in sents) <= _LEDGERS
+        return now.sequence - min(each.made_after_ledger() for each in sents) <= _LEDGERS
 
     def _may_be_dead(self, sent: SentEnvelope) -> bool:
         """Whether a ledger closed past the bound, so that another look could end it."""
         try:
-            return self._ledgers.now().close_at > sent.max_time
+            return self._ledgers.now().close_at > max(each.max_time for each in sent.every())
         except ClockStale:
             return False
 
     async def _list(self, sents: Sequence[SentEnvelope], seen: dict[bytes, ObservedFate]) -> bool:
         """Add the envelopes found in the ledgers since to `seen`; whether all were listed."""
         wanted = {text: each for each in sents for text in each.hashes()}
-        first = min(each.sent_after_ledger for each in sents)
+        first = min(each.made_after_ledger() for each in sents)
         cursor = ""
         try:
             for _ in range(_PAGES):
@@ -78,7 +78,7 @@ class CatchUp:
                 )
                 for found in page.found:
                     sent = wanted.get(found.hash) or wanted.get(found.inner_hash or "")
-                    if sent is not None:
+                    if sent is not None and sent.is_decided_by(found):
                         seen[sent.tx_hash] = found
                 if page.listed < limit:
                     self._page.succeeded()  # a larger one would fail before the last page

@@ -23,7 +23,29 @@ from farebox.submission.fate import Fate, Indeterminate, NotSent, Refused, SentE
 from farebox.submission.try_again_later import RefusalEvidence, TryAgainLaterCause, infer_cause
 
 BAD_SEQUENCE: Final = "txBAD_SEQ"
+FEE_TOO_LOW: Final = "txINSUFFICIENT_FEE"
 RESOURCES_REFUSED: Final = "txSOROBAN_INVALID"
+# With these codes a node's core has judged the envelope invalid, and keeps it nowhere. Any other is
+# no proof: `txFAILED` and `txINTERNAL_ERROR`, and one that this version does not know.
+_INVALID: Final = frozenset(
+    {
+        BAD_SEQUENCE,
+        FEE_TOO_LOW,
+        RESOURCES_REFUSED,
+        "txBAD_AUTH",
+        "txBAD_AUTH_EXTRA",
+        "txBAD_MIN_SEQ_AGE_OR_GAP",
+        "txBAD_SPONSORSHIP",
+        "txFROZEN_KEY_ACCESSED",
+        "txINSUFFICIENT_BALANCE",
+        "txMALFORMED",
+        "txMISSING_OPERATION",
+        "txNOT_SUPPORTED",
+        "txNO_ACCOUNT",
+        "txTOO_EARLY",
+        "txTOO_LATE",
+    }
+)
 _MAX_RESENDS: Final = 2
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
@@ -73,7 +95,7 @@ class _SendAgain:
     """Not queued yet: send the same bytes again, once a ledger after `after_ledger` closed."""
 
     after_ledger: int | None = None
-    refusal: Refused | None = None
+    refusal: Refused | Indeterminate | None = None  # the fate, where it is not sent again
 
 
 class EnvelopeDelivery:
@@ -86,7 +108,8 @@ class EnvelopeDelivery:
         self, context: DeliveryContext, sent: SentEnvelope, *, until: float, may_be_sent: bool
     ) -> None:
         self._context, self._sent, self._until = context, sent, until
-        self._may_be_out = may_be_sent
+        self._may_be_out = may_be_sent  # a node may have it, whatever it answers now
+        self._may_be_queued = may_be_sent  # and has not refused it since
         self._taken_before = context.queue.taken
         self._resends = 0
         self._bytes = base64.b64encode(sent.envelope.reveal()).decode()
@@ -114,13 +137,18 @@ class EnvelopeDelivery:
             async with asyncio.timeout(left_s):
                 answer = await self._context.rpc.send(self._bytes)
         except RpcUnavailable as outage:
-            self._may_be_out = self._may_be_out or not outage.certainly_not_sent
+            if not outage.certainly_not_sent:
+                self._note_lost_answer()
             return _SendAgain()
         except TimeoutError:
-            self._may_be_out = True
+            self._note_lost_answer()
             return _SendAgain()
-        self._may_be_out = self._may_be_out or answer.may_be_sent
+        if answer.may_be_sent:
+            self._note_lost_answer()
         return await self._judge(answer)
+
+    def _note_lost_answer(self) -> None:
+        self._may_be_out = self._may_be_queued = True
 
     async def _judge(self, answer: SendResponse) -> Delivered | _SendAgain:
         if answer.hash != self._sent.tx_hash.hex():
@@ -139,12 +167,17 @@ class EnvelopeDelivery:
     async def _after_error(self, answer: SendResponse) -> Delivered | _SendAgain:
         """Look up an envelope that may be sent before its refusal counts."""
         code = answer.result_code
-        if code is not None and code != BAD_SEQUENCE and not self._may_be_out:
+        if code not in _INVALID:  # whatever it means, the node may have the envelope
+            log.warning("submission.unknown_error", tx_hash=self._sent.tx_hash.hex(), code=code)
+            self._may_be_out = True
+        elif code != BAD_SEQUENCE and not self._may_be_out:
             return Refused(code, answer.required_fee)
         fate = await self._context.observe(self._sent)
         if isinstance(fate, TransactionFound):
             return fate
-        if self._may_be_out or code is None:
+        if code == FEE_TOO_LOW and not self._may_be_queued:
+            return Indeterminate(TryAgainLaterCause.QUEUE_FULL, answer.required_fee)
+        if self._may_be_out:
             return Indeterminate()
         return await self._after_bad_sequence(answer)
 
@@ -163,16 +196,20 @@ class EnvelopeDelivery:
         return _SendAgain(answer.latest_ledger, refusal)
 
     async def _after_try_again_later(self, answer: SendResponse) -> Delivered | _SendAgain:
+        """Send again later, unless the envelope can only be watched.
+
+        The node says that it did not queue the envelope, and some keep it all the same: whatever
+        the cause, it may land until its time bound has passed.
+        """
         cause = infer_cause(await self._evidence(answer))
+        self._may_be_out = True
         log.info("submission.try_again_later", tx_hash=self._sent.tx_hash.hex(), cause=cause.value)
         if cause is TryAgainLaterCause.BANNED:
             return Indeterminate()  # only watched: no node queues it before it is dead
         if cause is not TryAgainLaterCause.NUMBER_USED:
-            return _SendAgain(answer.latest_ledger, Refused(cause.value))
+            return _SendAgain(answer.latest_ledger, Indeterminate(cause))
         fate = await self._context.observe(self._sent)
-        if isinstance(fate, TransactionFound):
-            return fate
-        return Indeterminate() if self._may_be_out else Refused(BAD_SEQUENCE)
+        return fate if isinstance(fate, TransactionFound) else Indeterminate()
 
     async def _evidence(self, answer: SendResponse) -> RefusalEvidence:
         sent, queue = self._sent, self._context.queue
@@ -183,7 +220,7 @@ class EnvelopeDelivery:
             sequence=sent.source_sequence,
             used=None if source is None else source.sequence,
             was_taken=waiting == sent.tx_hash,
-            ledgers_out=out_for if self._may_be_out else None,
+            ledgers_out=out_for if self._may_be_queued else None,
             source_has_another=waiting not in (None, sent.tx_hash),
             others_were_taken=queue.taken > self._taken_before,
         )
@@ -212,6 +249,6 @@ class EnvelopeDelivery:
             return 0
 
     def _give_up(self, step: _SendAgain) -> NotSent | Refused | Indeterminate:
-        if self._may_be_out:
+        if self._may_be_queued or (self._may_be_out and step.refusal is None):
             return Indeterminate()
         return step.refusal or NotSent()

@@ -9,6 +9,7 @@ from farebox.stellar.rpc import RpcUnavailable, TransactionFound
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.submission.deliver import (
     RESOURCES_REFUSED,
+    Delivered,
     DeliveryContext,
     EnvelopeDelivery,
     NetworkQueue,
@@ -22,6 +23,7 @@ from farebox.submission.fate import (
     ObservedFate,
     Refused,
     SentEnvelope,
+    combine_fates,
     intersect_absences,
     judge_absence,
 )
@@ -69,30 +71,41 @@ class Submitter:
         until: float,
         on_taken: Callable[[], Awaitable[object]],
         may_be_sent: bool = False,
+        may_be_replaced: bool = False,
     ) -> Fate:
         """Deliver `sent`, which is stored already, and wait for its fate until `until` (monotonic).
 
         The same bytes may be sent several times; never others. `may_be_sent`: they may have been
         sent before, so that no refusal proves anything; past its time bound by the ledger clock
         it is only watched. `on_taken` is awaited once a node has queued it.
-        `Indeterminate` is an answer, never a reason to make another envelope.
+        `Indeterminate` is an answer, never a reason to make another envelope, except one with a
+        cause: that is returned, and not waited out, to a caller that says `may_be_replaced`.
         """
         if may_be_sent and self._is_outlived(sent):
             return await self.wait(sent, until=until)
+        delivered = await self._deliver(sent, until, may_be_sent=may_be_sent)
+        if isinstance(delivered, Queued):
+            await on_taken()
+        elif not isinstance(delivered, Indeterminate) or (may_be_replaced and delivered.cause):
+            return delivered
+        if may_be_sent:
+            return await self.wait(sent, until=until)
+        return await self._watch_first(sent, until)
+
+    async def _deliver(self, sent: SentEnvelope, until: float, *, may_be_sent: bool) -> Delivered:
         give_up = min(until, self._clock.monotonic() + self._deliver_s)
         delivery = EnvelopeDelivery(self._context, sent, until=give_up, may_be_sent=may_be_sent)
         delivered = await delivery.run(deadline=until)
         if isinstance(delivered, Refused) and delivered.result_code == RESOURCES_REFUSED:
             self._on_resources_refused()
-        if isinstance(delivered, Queued):
-            await on_taken()
-        elif not isinstance(delivered, Indeterminate):
-            return delivered
-        if may_be_sent:
-            return await self.wait(sent, until=until)
+        return delivered
+
+    async def _watch_first(self, sent: SentEnvelope, until: float) -> Fate:
+        """Watch the ledgers from the first on in which it can land."""
         fate = await self._watch.fate(sent, until=until)
         if isinstance(fate, Dead):
-            self._absences.confirm(sent, fate)
+            for each in sent.every():
+                self._absences.confirm(each, fate)
             return await self.wait(sent, until=until)
         if isinstance(fate, TransactionFound):
             self._queue.remove(sent)
@@ -116,21 +129,30 @@ class Submitter:
             await self._clock.sleep(self._poll_s)
 
     async def observe(self, sent: SentEnvelope) -> ObservedFate:
-        """Look once for the envelope; `Indeterminate` after an outage.
+        """Look once for the envelope and those that it replaced; `Indeterminate` after an outage.
 
         An absence counts only when an earlier look had it as of an earlier ledger.
         """
+        fates: dict[bytes, ObservedFate] = {}
+        for each in sent.every():
+            fates[each.tx_hash] = seen = await self._observe_one(each)
+            if isinstance(seen, TransactionFound) and sent.is_decided_by(seen):
+                break
+        else:
+            seen = combine_fates(sent, fates)
+        if not isinstance(seen, Indeterminate):
+            self._queue.remove(sent)
+        return seen
+
+    async def _observe_one(self, sent: SentEnvelope) -> ObservedFate:
         try:
             seen = await self._observe(sent)
         except RpcUnavailable:
             return Indeterminate()
         if isinstance(seen, TransactionFound):
             self._absences.forget(sent)
-        else:
-            seen = self._absences.confirm(sent, seen)
-        if not isinstance(seen, Indeterminate):
-            self._queue.remove(sent)
-        return seen
+            return seen
+        return self._absences.confirm(sent, seen)
 
     async def _observe(self, sent: SentEnvelope) -> ObservedFate:
         """Look up the envelope, and its inner transaction where its absence could be final.

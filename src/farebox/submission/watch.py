@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
 from typing import Any, Final, Protocol
 
 import structlog
@@ -16,7 +17,13 @@ from farebox.stellar.rpc import (
     TransactionNotFound,
 )
 from farebox.stellar.soroban_rpc import SorobanRpc
-from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, judge_absence
+from farebox.submission.fate import (
+    Dead,
+    Indeterminate,
+    SentEnvelope,
+    intersect_absences,
+    judge_absences,
+)
 
 _LARGEST: Final = 200  # the most a node gives; some 12 KB each, below the most an answer may have
 _SMALLEST: Final = 25
@@ -118,7 +125,7 @@ class LedgerWatcher:
         """The fate of `sent` by `until` (monotonic), seen from its first possible ledger on."""
         fate: asyncio.Future[TransactionFound | Dead]
         fate = asyncio.get_running_loop().create_future()
-        watched = _Watched(sent, fate, searched_to=sent.sent_after_ledger)
+        watched = _Watched(sent, fate, searched_to=sent.made_after_ledger())
         self._watched[sent.tx_hash] = watched
         self._is_watching.set()
         timer: asyncio.Future[None] = asyncio.ensure_future(
@@ -180,7 +187,7 @@ class LedgerWatcher:
         self._listed_to = min(self._listed_to, newest)
         for each in self._watched.values():
             if each.searched_to > newest:
-                each.searched_to = each.sent.sent_after_ledger
+                each.searched_to = each.sent.made_after_ledger()
 
     async def _look_up(self, due: Sequence[_Watched], newest: int) -> None:
         """Look each up by its hash; an outage for one of them does not affect the others."""
@@ -192,13 +199,18 @@ class LedgerWatcher:
                 raise answer
 
     async def _look_up_one(self, watched: _Watched) -> None:
-        sent = watched.sent
-        answer = await self._rpc.get_transaction(sent.tx_hash.hex())
-        if isinstance(answer, TransactionNotFound) and sent.inner_hash and watched.is_overdue:
-            answer = await look_up_inner(self._rpc, sent, sent.inner_hash)
-        if isinstance(answer, TransactionNotFound):
-            self._ledgers.report(answer.latest_ledger, answer.latest_close_at)
-        self._resolve(watched, answer)
+        absences = []
+        for sent in watched.sent.every():
+            answer = await self._rpc.get_transaction(sent.tx_hash.hex())
+            if isinstance(answer, TransactionNotFound) and sent.inner_hash and watched.is_overdue:
+                answer = await look_up_inner(self._rpc, sent, sent.inner_hash)
+            if isinstance(answer, TransactionFound):
+                self._resolve(watched, answer)
+            else:
+                self._ledgers.report(answer.latest_ledger, answer.latest_close_at)
+                absences.append(answer)
+        if len(absences) == len(watched.sent.every()):
+            self._resolve(watched, reduce(intersect_absences, absences))
 
     async def _list(self, due: Sequence[_Watched]) -> None:
         """List the ledgers since the first of `due` was searched to, page by page."""
@@ -237,10 +249,11 @@ class LedgerWatcher:
         if watched.fate.done():
             return
         if isinstance(seen, TransactionFound):
-            watched.fate.set_result(seen)
+            if watched.sent.is_decided_by(seen):
+                watched.fate.set_result(seen)
             return
         self._note_searched([watched], seen.latest_ledger)
-        fate = judge_absence(watched.sent, seen, None)
+        fate = judge_absences(watched.sent, seen)
         if isinstance(fate, Dead):
             watched.fate.set_result(fate)
 

@@ -15,6 +15,24 @@ from farebox.x402.reasons import Reason
 
 BAZAAR: Final = "bazaar"
 PAYMENT_IDENTIFIER: Final = "payment-identifier"
+# as a seller offers it, where the buyer may add an id (`declarePaymentIdentifierExtension`)
+PAYMENT_IDENTIFIER_DECLARATION: Final = {
+    "info": {"required": False},
+    "schema": {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "required": {"type": "boolean"},
+            "id": {
+                "type": "string",
+                "minLength": 16,
+                "maxLength": 128,
+                "pattern": "^[a-zA-Z0-9_-]+$",
+            },
+        },
+        "required": ["required"],
+    },
+}
 MAX_DISCOVERY_BYTES: Final = 65_536  # of both members together, as they came
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{16,128}\Z", re.ASCII)
 _NULL: Final = b"null"

@@ -1,7 +1,24 @@
 """The payload of a payment as a buyer sends it."""
 
+import secrets
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
 from farebox.kernel.secret import Secret
+from farebox.x402.extensions import PAYMENT_IDENTIFIER
 from farebox.x402.wire import X402_VERSION
+
+_SCHEMA: Final = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {
+        "required": {"type": "boolean"},
+        "id": {"type": "string", "minLength": 16, "maxLength": 128, "pattern": "^[a-zA-Z0-9_-]+$"},
+    },
+    "required": ["required"],
+}
 
 
 def build_payload(
@@ -9,12 +26,13 @@ def build_payload(
     envelope: Secret[str],
     *,
     resource: object | None = None,
-    extensions: object | None = None,
+    extensions: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
     """Build `paymentPayload` around the base64 `envelope`; PAYMENT-SIGNATURE is its base64.
 
     `accepted` is the seller's payment option, verbatim; `resource` and `extensions` are those of
-    the seller's 402. Each is JSON, decoded or raw.
+    the seller's 402. Each is JSON, decoded or raw. The payload always has a payment identifier,
+    drawn here: a payment is repeated with the very bytes of its first header, never built anew.
     """
     payload: dict[str, object] = {
         "x402Version": X402_VERSION,
@@ -23,6 +41,32 @@ def build_payload(
     }
     if resource is not None:
         payload["resource"] = resource
-    if extensions is not None:
-        payload["extensions"] = extensions
+    payload["extensions"] = _identified(extensions or {})
     return payload
+
+
+def _identified(extensions: Mapping[str, object]) -> Mapping[str, object]:
+    """Add a payment identifier, which is not on the ledger, to the seller's extensions.
+
+    What the seller declared is kept (docs/decisions/0052): its own id stands, and so does a
+    declaration of another form.
+    """
+    declared = extensions.get(PAYMENT_IDENTIFIER)
+    if isinstance(declared, msgspec.Raw):
+        declared = _decode(declared)
+    if declared is None:
+        declared = {"info": {"required": False}, "schema": _SCHEMA}
+    info = declared.get("info") if isinstance(declared, dict) else None
+    if not isinstance(declared, dict) or not isinstance(info, dict):
+        return extensions
+    if not isinstance(info.get("required"), bool) or info.get("id") is not None:
+        return extensions
+    own = {**declared, "info": {**info, "id": f"pay_{secrets.token_hex(16)}"}}
+    return {**extensions, PAYMENT_IDENTIFIER: own}
+
+
+def _decode(text: msgspec.Raw) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return text

@@ -207,7 +207,8 @@ async def settled_in(
     async with database.transaction() as db:
         await usage_store.write_totals(db, [total], counted_by=uuid4())
         await db.execute(
-            "INSERT INTO run_credits (owner, network, kind, runs) VALUES ($1, $2, 'grant', $3)",
+            "INSERT INTO run_credits (owner, network, kind, runs, asset, amount)"
+            " VALUES ($1, $2, 'grant', 0, 'C', $3)",
             *(caller.owner, Network.TESTNET.value, granted),
         )
     deeds = (await send_request(client, "GET", "/v1/audit", headers)).json()["items"]

@@ -254,7 +254,9 @@ async def test_unused_runs_are_credit_of_the_next_plan(shop: PaidPlans) -> None:
     assert (await shop.buy(plan, body={"runs": 4})).status == 200
     assert await shop.credits() == []
     await move(shop, plan, ProposalTrigger.CANCEL)
-    assert await shop.credits() == [{"network": NET.value, "runs": 4}]
+    assert await shop.credits() == [
+        {"network": NET.value, "asset": shop.scene.asset, "amount": str(4 * PRICE)}
+    ]
     before = await shop.revenue()
     covered = await shop.propose()
     answer = await shop.send(covered, body={"runs": 3})

@@ -57,8 +57,11 @@ async def test_loop_credits_exactly_once_what_a_killed_process_had_sent(stage: S
         assert body["payment"]["state"] == "confirmed"
         assert (await shop.read(plan)).counters.runs_credited == RUNS
         assert await shop.revenue() == before + RUNS * PRICE
-        rows = await shop.stage.query("SELECT kind, runs FROM run_credits ORDER BY id")
-        assert [tuple(each) for each in rows] == [("purchase", RUNS), ("consume", -RUNS)]
+        rows = await shop.stage.query("SELECT kind, amount FROM run_credits ORDER BY id")
+        assert [tuple(each) for each in rows] == [
+            ("purchase", RUNS * PRICE),
+            ("consume", -RUNS * PRICE),
+        ]
 
 
 async def _pay(process: ServeProcess, path: str, headers: Mapping[str, str]) -> Json:

@@ -50,17 +50,13 @@ def data_dir() -> Iterator[Path]:
 def _serving(settings: dict[str, str], tmp_path: Path) -> Iterator[tuple[Any, str]]:
     errors = tmp_path / "stderr"
     with start_farebox("serve", settings=settings, errors=errors) as process:
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            assert line, errors.read_text()
-            event = json.loads(line)
-            assert set(event) == {"event", "url", "networks"}
-            assert event["event"] == "listening"
-            yield process, event["url"]
-        finally:
-            if process.poll() is None:
-                process.kill()
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, errors.read_text()
+        event = json.loads(line)
+        assert set(event) == {"event", "url", "networks"}
+        assert event["event"] == "listening"
+        yield process, event["url"]
 
 
 def _get(url: str) -> tuple[int, Any]:

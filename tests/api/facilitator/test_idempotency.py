@@ -184,7 +184,7 @@ async def test_refused_request_leaves_key_free(stage: Stage) -> None:
 
 async def test_key_is_free_again_when_nothing_was_sent(hasty: Stage) -> None:
     draft = await hasty.draft()
-    hasty.node().on(SEND, node_proxy.busy)
+    hasty.node().on(SEND, node_proxy.refused("not parsed", code=-32602))
     refused = await keyed(hasty, draft.request())
     assert (refused.json()["success"], refused.json()["transaction"]) == (False, "")
     hasty.node().reset()

@@ -103,7 +103,7 @@ async def test_id_is_free_again_when_nothing_was_sent(
     hasty: Stage,
 ) -> None:
     draft = await hasty.draft()
-    hasty.node().on(SEND, node_proxy.busy)
+    hasty.node().on(SEND, node_proxy.refused("not parsed", code=-32602))
     refused = await hasty.settle(named(draft))
     assert (refused["success"], refused["transaction"]) == (False, "")
     hasty.node().reset()

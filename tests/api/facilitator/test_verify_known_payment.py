@@ -1,11 +1,15 @@
 """`/verify` of a payment in the journal: collectable, settled or of another request."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
+
+import pytest
 
 from farebox.x402.reasons import Reason
 from support import node_proxy
 from support.payments import Json
-from support.stage import Stage
+from support.stage import Stage, own_relayer, service
+from support.waiting import until
 
 SIMULATE: Final = "simulateTransaction"
 
@@ -31,6 +35,65 @@ async def test_uncollected_success_verifies_and_settles_without_sending(
     again = await stage.verify(body)
     assert (again["isValid"], again["invalidReason"]) == (False, Reason.DUPLICATE_SETTLEMENT)
     assert again["extra"] == {"transaction": tx_hash}
+
+
+async def _stop_network(stage: Stage) -> None:
+    await stage.query("INSERT INTO sponsor_stops VALUES ('stellar:testnet', now())")
+
+
+async def _exhaust_payer(stage: Stage) -> None:
+    await stage.query("UPDATE sponsor_spend SET stroops = 20000000 WHERE scope = 'payer'")
+
+
+async def _stop_payer(stage: Stage) -> None:
+    await stage.query(
+        "INSERT INTO sponsor_spend (network, day, scope, name, stroops)"
+        " SELECT network, day, 'payer_loss', name, 10^12 FROM sponsor_spend WHERE scope = 'payer'"
+    )
+
+
+async def _lose_node(stage: Stage) -> None:
+    stage.node().on(SIMULATE, node_proxy.http(500))
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason"),
+    [
+        (_stop_network, Reason.SPONSOR_STOPPED),
+        (_exhaust_payer, Reason.SPONSOR_BUDGET_EXHAUSTED),
+        (_stop_payer, Reason.PAYER_STOPPED),
+        (_lose_node, Reason.NETWORK_UNAVAILABLE),
+    ],
+)
+async def test_uncollected_success_verifies_as_it_settles_after_a_stop(
+    stage: Stage, stop: Callable[[Stage], Awaitable[None]], reason: Reason
+) -> None:
+    """Control: a look in the journal after refusals by the ledger alone."""
+    budgets = {"FAREBOX_BUDGET_PAYER_STROOPS_TESTNET": "20000000"}
+    settings = stage.environment | await own_relayer(stage) | budgets
+    async with service(settings) as client:
+        alone = Stage(client, stage.networks, settings)
+        body, tx_hash = await _landed_unanswered(alone)
+        await stop(alone)
+        other = (await alone.draft()).request()
+        await until(lambda: _is_refused(alone, other, reason))
+        verdict = await alone.verify(body)
+        assert verdict == {"isValid": True, "payer": verdict["payer"]}
+        outcome = await alone.settle(body)
+        assert (outcome["success"], outcome["transaction"]) == (True, tx_hash)
+        again = await alone.verify(body)
+        assert (again["isValid"], again["invalidReason"]) == (False, Reason.DUPLICATE_SETTLEMENT)
+    stage.node().reset()
+    await stage.delete_rows()
+    await until(lambda: _is_accepted(stage, other))  # the other service has read the stop too
+
+
+async def _is_accepted(stage: Stage, body: Json) -> bool:
+    return (await stage.verify(body))["isValid"] is True
+
+
+async def _is_refused(stage: Stage, body: Json, reason: Reason) -> bool:
+    return (await stage.verify(body)).get("invalidReason") == reason
 
 
 async def test_verify_of_settled_payment_in_another_request_is_a_duplicate(stage: Stage) -> None:

@@ -1,6 +1,8 @@
 """Payments as their parties see them: state and receipt for everybody, details for the owner."""
 
+import asyncio
 import secrets
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +10,9 @@ from stellar_sdk.scval import to_address, to_int128
 
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.local.devnet import Party
 from farebox.storage.pool import Database
+from farebox.x402.reasons import Reason
 from support.callers import Wallet, sign_in_wallet
 from support.paid_gateway import PAYMENTS, PaidGateway
 from support.payment_headers import receipt
@@ -46,16 +50,38 @@ async def refund(shop: PaidGateway, payment: Json, transaction: str, **who: Any)
     return await shop.send("POST", path, {"transaction": transaction}, **who)
 
 
-async def transfer_back(shop: PaidGateway, *, amount: int = 10_000) -> str:
-    """Pay from the recipient to the payer; return the transaction's hash."""
+async def transfer_back(
+    shop: PaidGateway, *, amount: int = 10_000, sender: Party | None = None
+) -> str:
+    """Pay from the recipient, or another sender, to the payer; return the transaction's hash."""
     scene = shop.stage.networks[Network.TESTNET].scene
-    payee, payer = scene.payees[0], scene.payers[0]
+    payee, payer = sender or scene.payees[0], scene.payers[0]
     arguments = [to_address(payee.address), to_address(payer.address), to_int128(amount)]
     found = await shop.stage.ledger().submit(
         key_of(payee),
         lambda b: b.append_invoke_contract_function_op(scene.asset, "transfer", arguments),
     )
     return str(found.transaction_hash)
+
+
+async def test_payment_is_found_by_an_envelope_that_another_one_replaced(
+    shop: PaidGateway,
+) -> None:
+    """A pending answer named that envelope, and another one of the payment landed."""
+    bought = receipt(await shop.buy(await shop.serve(), "/city"))["transaction"]
+    outer, inner = secrets.token_bytes(32), secrets.token_bytes(32)
+    await shop.stage.query(
+        "INSERT INTO replaced_envelopes (tx_hash, inner_hash, network, payer, nonce, source,"
+        " source_sequence, max_time, fee_limit, sent_after_ledger, was_refused)"
+        " SELECT $2, $3, network, payer, nonce, source, source_sequence, max_time, fee_limit,"
+        " sent_after_ledger, false FROM settlements WHERE tx_hash = $1",
+        bytes.fromhex(bought),
+        outer,
+        inner,
+    )
+    for known in (outer, inner):
+        shown = await shop.client.get(f"{PAYMENTS}/{known.hex()}")
+        assert (shown.status, shown.json()["transaction"]) == (200, bought)
 
 
 async def test_payment_is_shown_to_everybody_and_its_sale_to_the_owner(shop: PaidGateway) -> None:
@@ -104,6 +130,27 @@ async def test_lists_hold_what_a_wallet_received_paid_and_had_settled(shop: Paid
     assert await listed("role=received") == []
 
 
+async def test_unproven_payment_is_shown_to_both_sides_and_to_the_seller(
+    shop: PaidGateway,
+) -> None:
+    scene = shop.stage.networks[Network.TESTNET].scene
+    tx_hash = receipt(await shop.buy(await shop.serve()))["transaction"]
+    await shop.stage.query(
+        "UPDATE settlements SET state = 'unproven', answered_at = NULL, reason = $1",
+        Reason.OUTCOME_UNPROVEN.value,
+    )
+    await shop.stage.query("DELETE FROM gateway_responses")
+    await shop.stage.query("UPDATE gateway_payments SET state = 'reserved', paid_at = NULL")
+    payee = await wallet_of(shop, scene.payees[0].address)
+    payer = await wallet_of(shop, scene.payers[0].address)
+    for role, wallet in (("received", payee), ("paid", payer), ("settled", shop.seller)):
+        answer = await shop.send("GET", f"{PAYMENTS}?role={role}&state=unproven", wallet=wallet)
+        (shown,) = answer.json()["items"]
+        assert (shown["transaction"], shown["receipt"]["success"]) == (tx_hash, False)
+        assert shown["receipt"]["errorReason"] == Reason.OUTCOME_UNPROVEN.value
+        assert ("sale" in shown) is (role == "settled")
+
+
 async def test_list_has_pages(shop: PaidGateway) -> None:
     payee = await wallet_of(shop, shop.stage.networks[Network.TESTNET].scene.payees[0].address)
     made = [await shop.stage.assert_settles((await shop.stage.draft()).request()) for _ in range(3)]
@@ -144,6 +191,63 @@ async def test_refund_counts_for_one_payment(shop: PaidGateway) -> None:
     assert (await refund(shop, first, paid_back)).status == 200
     answer = await refund(shop, second, paid_back)
     assert (answer.status, answer.json()["error"]["code"]) == (400, "invalid_refund")
+
+
+async def test_one_transaction_closes_one_payment_of_two_sellers_that_show_it_at_once(
+    shop: PaidGateway,
+) -> None:
+    """Two sellers are paid by one account; who of them pays back is not told by the ledger."""
+    other = await wallet_of(shop, shop.stage.networks[Network.TESTNET].scene.payees[1].address)
+    sellers = (shop, replace(shop, seller=other))
+    payments = [await owed(each) for each in sellers]
+    paid_back = await transfer_back(shop)
+    answers = await asyncio.gather(
+        *(
+            refund(each, own, paid_back)
+            for _ in range(3)
+            for each, own in zip(sellers, payments, strict=True)
+        )
+    )
+    states = [
+        (await shop.client.get(f"{PAYMENTS}/{each['transaction']}")).json()["state"]
+        for each in payments
+    ]
+    assert sorted(states) == ["owed", "refunded"]
+    for answer, state in zip(answers, states * 3, strict=True):
+        assert answer.status == (200 if state == "refunded" else 400), answer.body
+
+
+async def test_two_transactions_shown_at_once_close_a_payment_once(shop: PaidGateway) -> None:
+    payment = await owed(shop)
+    await shop.stage.assert_settles((await shop.stage.draft()).request())  # enough for two refunds
+    hashes = [await transfer_back(shop) for _ in range(2)]
+    answers = await asyncio.gather(*(refund(shop, payment, each) for each in hashes))
+    assert sorted(answer.status for answer in answers) == [200, 409]
+    events = (await shop.send("GET", "/v1/audit?action=payment.refunded")).json()["items"]
+    assert [each["subject"] for each in events] == [payment["transaction"]]
+
+
+async def test_transfer_of_a_third_party_is_no_refund(shop: PaidGateway) -> None:
+    """Another seller pays the same payer back: it closes that seller's payment alone."""
+    scene = shop.stage.networks[Network.TESTNET].scene
+    honest = replace(shop, seller=await wallet_of(shop, scene.payees[1].address))
+    hostile_sale = await owed(shop)
+    honest_sale = await owed(honest, payTo=scene.payees[1].address)
+    paid_back = await transfer_back(shop, sender=scene.payees[1])
+    for _ in range(2):
+        refused = await refund(shop, hostile_sale, paid_back)
+        assert (refused.status, refused.json()["error"]["code"]) == (400, "invalid_refund")
+    assert (await refund(honest, honest_sale, paid_back)).json()["state"] == "refunded"
+
+
+async def test_owner_pays_back_from_the_account_of_the_sign_in(shop: PaidGateway) -> None:
+    scene = shop.stage.networks[Network.TESTNET].scene
+    seller = replace(shop, seller=await wallet_of(shop, scene.payees[1].address))
+    payment = await owed(seller)  # paid to another account
+    draft = (await shop.stage.draft()).but(pay_to=scene.payees[1].address)
+    await shop.stage.assert_settles(draft.request())
+    paid_back = await transfer_back(shop, sender=scene.payees[1])
+    assert (await refund(seller, payment, paid_back)).json()["state"] == "refunded"
 
 
 async def test_transaction_that_is_no_refund_is_refused(shop: PaidGateway) -> None:

@@ -89,6 +89,8 @@ async def test_payload_has_requirements_resource_and_extensions_as_they_came(sta
         stage, prepared, signature, terms, resource=RESOURCE, extensions=EXTENSIONS
     )
     payload = completed["paymentPayload"]
+    assert decode_header(completed["paymentSignature"]) == payload
+    identifier = payload["extensions"].pop("payment-identifier")
     assert payload | {"payload": {}} == {
         "x402Version": 2,
         "accepted": terms,
@@ -96,7 +98,9 @@ async def test_payload_has_requirements_resource_and_extensions_as_they_came(sta
         "resource": RESOURCE,
         "extensions": EXTENSIONS,
     }
-    assert decode_header(completed["paymentSignature"]) == payload
+    again = await complete(stage, prepared, signature, terms)
+    other = again["paymentPayload"]["extensions"]["payment-identifier"]
+    assert identifier["info"]["id"] != other["info"]["id"]
 
 
 async def test_payment_signature_buys_from_the_gateway(shop: PaidGateway) -> None:

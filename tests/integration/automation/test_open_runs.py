@@ -177,7 +177,8 @@ async def test_spend_is_what_the_runs_cost(world: AutomationWorld) -> None:
     charged = sum(row["fee_charged"] for row in await read_runs(world.database, plan))
     async with world.database.connection() as db:
         rows = await db.fetch("SELECT scope, stroops FROM automation_spend")
-    assert {row["scope"]: row["stroops"] for row in rows} == {"owner": charged, "total": charged}
+    spent = {"owner": charged, "total": charged, "loss": 0, "new_owners": 0}
+    assert {row["scope"]: row["stroops"] for row in rows} == spent
 
 
 async def test_plan_pauses_when_its_runs_cost_more_than_its_limit_twice(

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -12,27 +12,33 @@ import pytest
 
 from farebox.gateway.delivery import payment_store, reservation_store
 from farebox.gateway.delivery.deliver import (
-    BuyerLeft,
     Deliverer,
     DeliveryFault,
     NotDelivered,
     ResponseCut,
 )
 from farebox.gateway.delivery.keep_response import ResponseKeeper
+from farebox.gateway.delivery.pass_response import BuyerLeft
+from farebox.gateway.delivery.reconcile import GatewayReconciler
 from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.gateway.relay.breaker import FAILURES, UpstreamBreaker
 from farebox.gateway.relay.received_body import MEMORY_BYTES, ReceivedBody
 from farebox.gateway.relay.relay import Relay, UpstreamRequest, UpstreamUnavailable
 from farebox.gateway.relay.response_headers import RawHeader
 from farebox.kernel.clock import SystemClock
+from farebox.kernel.errors import Outage
+from farebox.kernel.secret import Secret
+from farebox.outbound.client import MAX_CALLS
 from farebox.outbound.faults import CallNotSent, NotSentReason
 from farebox.storage.pool import Database
 from farebox.vault.sealed_bytes import ByteSealer
 from farebox.vault.sealing import Sealer
 from support.gateway_payments import HASH, enabled_wrapper, new_payment
+from support.losing_database import LosingDatabase
 from support.outbound import SELLER, Seller, seller
-from support.upstream import Answer, answers, drips, drops, says
+from support.upstream import Answer, GatedUpstream, answers, drips, drops, says
 from support.vault import OLD, keys
+from support.waiting import until
 
 KEPT: Final = 1000
 JSON: Final = ("Content-Type: application/json",)
@@ -44,11 +50,17 @@ class RecordedResponse:
     """The buyer's side; it leaves after `leaves_after` bytes of the body."""
 
     leaves_after: int | None = None
+    limit_bytes: int | None = None
+    has_left: bool = False
     status: int = 0
     headers: list[RawHeader] = field(default_factory=list)
     length: int | None = None
     body: bytes = b""
     is_whole: bool = False
+
+    def while_connected(self) -> AbstractAsyncContextManager[None]:
+        """The buyer leaves within no wait."""
+        return nullcontext()
 
     async def start(self, status: int, headers: list[RawHeader], *, length: int | None) -> None:
         """Keep status and headers."""
@@ -70,6 +82,7 @@ class Attempted:
     seller: Seller
     delivery: Deliverer
     relay: Relay
+    keeper: ResponseKeeper
     payment: GatewayPayment
     buyer: RecordedResponse
     body: ReceivedBody
@@ -93,6 +106,22 @@ class Attempted:
             may_repeat=may_repeat,
         )
 
+    async def lose(self) -> None:
+        """Let the time of the attempt pass, and end it as the reconciler does."""
+        async with self.database.connection() as db:
+            await db.execute("UPDATE gateway_payments SET attempt_until = now()")
+        await GatewayReconciler(self.database, SystemClock()).reconcile()
+
+    async def begin(self) -> None:
+        """Begin another attempt."""
+        async with self.database.connection() as db:
+            begun = await payment_store.start_attempt(
+                db, self.payment, attempt_for=timedelta(hours=1), concurrent_requests=50,
+                may_repeat=False,
+            )  # fmt: skip
+        assert begun is not None
+        self.payment = begun
+
     async def row(self) -> GatewayPayment:
         """The payment as it is stored."""
         async with self.database.connection() as db:
@@ -109,21 +138,25 @@ class Attempted:
 @pytest.fixture
 def attempt(database: Database, tmp_path: Path) -> Attempt:
     @asynccontextmanager
-    async def opened(answer: Answer, **buyer: Any) -> AsyncIterator[Attempted]:
+    async def opened(
+        answer: Answer, *, max_calls: int = MAX_CALLS, **buyer: Any
+    ) -> AsyncIterator[Attempted]:
         new = new_payment(await enabled_wrapper(database))
         async with database.connection() as db:
             hour = timedelta(hours=1)
-            await reservation_store.reserve(db, new, held_for=hour)
-            payment = await payment_store.record_paid(db, new.identity, HASH, attempt_for=hour)
+            held = await reservation_store.reserve(db, new, held_for=hour)
+            assert held is not None
+            payment = await payment_store.record_paid(db, held, HASH, attempt_for=hour)
         assert payment is not None
         clock = SystemClock()
         sealer = ByteSealer(Sealer(keys(OLD), domain="gateway response"))
-        async with seller(tmp_path, answer) as at:
+        async with seller(tmp_path, answer, max_calls=max_calls) as at:
             relay = Relay(at.client, UpstreamBreaker(), clock)
-            delivery = Deliverer(database, relay, ResponseKeeper(database, sealer), clock)
+            keeper = ResponseKeeper(database, sealer)
+            delivery = Deliverer(database, relay, keeper, clock)
             with ReceivedBody() as body:
                 buyer_side = RecordedResponse(**buyer)
-                yield Attempted(database, at, delivery, relay, payment, buyer_side, body)
+                yield Attempted(database, at, delivery, relay, keeper, payment, buyer_side, body)
 
     return opened
 
@@ -156,7 +189,9 @@ async def test_status_of_the_upstream_is_delivered(attempt: Attempt, status: int
         assert (await it.row()).state is PaymentState.DELIVERED
 
 
-@pytest.mark.parametrize("status", [301, 302, 304, 307, 401, 407, 408, 429, 500, 502, 503, 599])
+@pytest.mark.parametrize(
+    "status", [301, 302, 304, 307, 401, 402, 407, 408, 429, 500, 502, 503, 599]
+)
 async def test_status_that_is_no_delivery_may_be_attempted_again(
     attempt: Attempt, status: int
 ) -> None:
@@ -221,10 +256,16 @@ async def test_response_that_breaks_after_a_part_was_passed_on_is_cut(attempt: A
         assert (await it.row()).state is PaymentState.PAID
 
 
-async def test_buyer_who_leaves_a_long_response_has_got_it(attempt: Attempt) -> None:
+@pytest.mark.parametrize("may_repeat", [True, False])
+async def test_buyer_who_leaves_a_long_response_has_not_got_it(
+    attempt: Attempt, may_repeat: bool
+) -> None:
     async with attempt(answers(b"x" * 90_000), leaves_after=2_000) as it:
-        assert await it.deliver() is None
-        assert (await it.row()).state is PaymentState.DELIVERED
+        with pytest.raises(BuyerLeft):
+            await it.deliver(may_repeat=may_repeat)
+        row = await it.row()
+        assert row.state is (PaymentState.PAID if may_repeat else PaymentState.OWED)
+        assert (row.attempts, row.attempt_until, await it.stored()) == (1, None, 0)
 
 
 async def test_buyer_who_leaves_a_short_response_finds_it_stored(attempt: Attempt) -> None:
@@ -297,5 +338,162 @@ async def test_upstream_that_cannot_be_called_is_refused_before_payment(
 
 async def test_attempt_ends_once_however_many_deliver_it(attempt: Attempt) -> None:
     async with attempt(answers(b"sunny")) as it:
-        await asyncio.gather(*(it.deliver() for _ in range(3)))
+        ends = await asyncio.gather(*(it.deliver() for _ in range(3)))
         assert await it.stored() == 1
+        lost = [each.fault for each in ends if each is not None]
+        assert lost == [DeliveryFault.LOST, DeliveryFault.LOST]
+
+
+@pytest.mark.parametrize("body", [b"sunny", b"x" * 90_000])
+@pytest.mark.parametrize("kind", [b"text/plain", b"text/event-stream"])
+async def test_attempt_that_was_lost_while_the_upstream_answered_passes_nothing_on(
+    attempt: Attempt, body: bytes, kind: bytes
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n\r\n" % kind
+    upstream = GatedUpstream(b"", head + b"data: " + body + b"\n\n")
+    async with attempt(upstream.answer) as it:
+        delivering = asyncio.create_task(it.deliver())
+        await until(lambda: it.seller.upstream.requests)
+        await it.lose()
+        upstream.gate.set()
+        failed = await delivering
+        assert failed is not None
+        assert (failed.fault, failed.state) == (DeliveryFault.LOST, PaymentState.PAID)
+        assert it.buyer == RecordedResponse()
+        assert (await it.row()).state is PaymentState.PAID
+
+
+async def test_attempt_that_was_lost_within_a_body_is_cut(attempt: Attempt) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 6000\r\n\r\n"
+    upstream = GatedUpstream(head + b"x" * 3000, b"x" * 3000)
+    async with attempt(upstream.answer) as it:
+        delivering = asyncio.create_task(it.deliver())
+        await until(lambda: it.buyer.body)
+        await it.lose()
+        upstream.gate.set()
+        with pytest.raises(ResponseCut) as cut:
+            await delivering
+        assert cut.value.fault is DeliveryFault.LOST
+        assert (len(it.buyer.body), it.buyer.is_whole) == (5999, False)
+        assert (await it.row()).state is PaymentState.PAID
+
+
+async def test_attempt_whose_time_has_passed_does_not_reach_the_upstream(attempt: Attempt) -> None:
+    async with attempt(answers(b"sunny")) as it:
+        await it.lose()
+        it.payment = replace(it.payment, attempt_until=SystemClock().now())
+        failed = await it.deliver()
+        assert failed is not None
+        assert failed.fault is DeliveryFault.LOST
+        assert (it.buyer, it.seller.upstream.connections) == (RecordedResponse(), 0)
+
+
+async def test_failed_attempt_that_was_lost_says_what_became_of_the_payment(
+    attempt: Attempt,
+) -> None:
+    upstream = GatedUpstream(b"", b"HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n")
+    async with attempt(upstream.answer) as it:
+        delivering = asyncio.create_task(it.deliver())
+        await until(lambda: it.seller.upstream.requests)
+        async with it.database.connection() as db:
+            await db.execute("UPDATE gateway_payments SET may_repeat = false")
+        await it.lose()
+        upstream.gate.set()
+        failed = await delivering
+        assert failed is not None
+        assert (failed.fault, failed.state) == (DeliveryFault.LOST, PaymentState.OWED)
+
+
+async def test_delivery_whose_record_is_unanswered_is_passed_on(
+    attempt: Attempt, postgres_url: Secret[str]
+) -> None:
+    async with attempt(answers(b"sunny")) as it, LosingDatabase(postgres_url) as losing:
+        it.delivery = Deliverer(losing, it.relay, it.keeper, SystemClock())
+        losing.lost_answers = 1
+        assert await it.deliver() is None
+        assert (it.buyer.body, (await it.row()).state) == (b"sunny", PaymentState.DELIVERED)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_request_that_met_our_own_congestion_was_no_attempt(
+    attempt: Attempt, method: str
+) -> None:
+    async with attempt(answers(b"sunny"), max_calls=0) as it:
+        it.method = method
+        failed = await it.deliver(may_repeat=method == "GET")
+        row = await it.row()
+        assert failed == NotDelivered(
+            replace(it.payment, attempts=0, attempt_until=None),
+            DeliveryFault.CONGESTED,
+            PaymentState.PAID,
+        )
+        assert (row.state, row.attempts, row.attempt_until, row.may_repeat) == (
+            PaymentState.PAID, 0, None, True,
+        )  # fmt: skip
+
+
+async def test_buyer_who_has_left_before_the_call_makes_no_attempt(attempt: Attempt) -> None:
+    async with attempt(answers(b"sunny"), has_left=True) as it:
+        with pytest.raises(BuyerLeft):
+            await it.deliver()
+        row = await it.row()
+        assert (row.state, row.attempts, it.seller.upstream.connections) == (
+            PaymentState.PAID, 0, 0,
+        )  # fmt: skip
+
+
+async def test_response_that_waits_and_cannot_be_opened_is_not_asked_for_again(
+    attempt: Attempt,
+) -> None:
+    upstream = GatedUpstream(b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsunny")
+    async with attempt(upstream.answer) as it:
+        delivering = asyncio.create_task(it.deliver(may_repeat=False))
+        await until(lambda: it.seller.upstream.requests)
+        it.buyer.has_left = True
+        upstream.gate.set()
+        with pytest.raises(BuyerLeft):
+            await delivering
+        it.buyer.has_left = False
+        await it.begin()
+        async with it.database.connection() as db:
+            sealed = await db.fetchval("UPDATE gateway_responses SET sealed = '' RETURNING sealed")
+        with pytest.raises(Outage):
+            await it.deliver(may_repeat=False)
+        row = await it.row()
+        assert (row.state, row.attempts, row.may_repeat) == (PaymentState.PAID, 1, True)
+        assert (it.buyer.status, it.seller.upstream.connections, sealed) == (0, 1, b"")
+
+
+@pytest.mark.parametrize("length", ["Content-Length: 90000\r\n", ""])
+async def test_response_above_the_limit_of_its_buyer_is_not_delivered(
+    attempt: Attempt, length: str
+) -> None:
+    whole = f"HTTP/1.1 200 OK\r\n{length}\r\n".encode() + b"x" * 90_000
+    async with attempt(says(whole), limit_bytes=50_000) as it:
+        if length:
+            failed = await it.deliver()
+            assert failed is not None
+            assert (failed.fault, it.buyer.status) == (DeliveryFault.ABOVE_LIMIT, 0)
+        else:
+            with pytest.raises(ResponseCut) as cut:
+                await it.deliver()
+            assert cut.value.fault is DeliveryFault.ABOVE_LIMIT
+        assert (await it.row()).state is PaymentState.PAID
+        it.buyer = RecordedResponse()
+        await it.begin()
+        assert await it.deliver() is None
+        assert (len(it.buyer.body), (await it.row()).state) == (90_000, PaymentState.DELIVERED)
+
+
+async def test_stream_is_delivered_at_its_end_to_a_buyer_who_is_shown_whole_bodies(
+    attempt: Attempt,
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    upstream = GatedUpstream(head + b"data: 1\n\n")
+    async with attempt(upstream.answer, limit_bytes=50_000) as it:
+        delivering = asyncio.create_task(it.deliver())
+        await until(lambda: it.buyer.body)
+        assert (await it.row()).state is PaymentState.PAID
+        upstream.gate.set()
+        assert await delivering is None
+        assert ((await it.row()).state, it.buyer.is_whole) == (PaymentState.DELIVERED, True)

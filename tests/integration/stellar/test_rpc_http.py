@@ -5,6 +5,7 @@ import socket
 import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -296,3 +297,42 @@ async def test_request_is_json_rpc_without_compression() -> None:
         "method": "sendTransaction",
         "params": {"transaction": "AAAA"},
     }
+
+
+def absence(*, closed_at: datetime) -> dict[str, object]:
+    at = str(int(closed_at.timestamp()))
+    return {
+        "status": "NOT_FOUND",
+        "latestLedger": 7,
+        "latestLedgerCloseTime": at,
+        "oldestLedger": 1,
+        "oldestLedgerCloseTime": "1",
+    }
+
+
+@pytest.mark.parametrize("ahead_s", [121, 3_600, 86_400 * 365 * 3_000])
+async def test_response_with_a_close_time_in_the_future_counts_as_none(ahead_s: int) -> None:
+    """Control: a client without a clock, whose caller takes that time as the ledger's."""
+    now = datetime(2026, 11, 21, tzinfo=UTC)
+    closed_at = now + timedelta(seconds=ahead_s)
+    health = {
+        "status": "healthy",
+        "latestLedger": 7,
+        "oldestLedger": 1,
+        "latestLedgerCloseTime": str(int(closed_at.timestamp())),
+        "oldestLedgerCloseTime": "1",
+    }
+    acts = {"getTransaction": result(absence(closed_at=closed_at)), "getHealth": result(health)}
+    until_s = timedelta(seconds=120)
+    async with ScriptedNode([by_method(acts)]) as node:
+        url = Secret(node.url)
+        async with HttpSorobanRpc(Network.TESTNET, url, latest_close=lambda: now + until_s) as rpc:
+            for call in (rpc.get_transaction("ab" * 32), rpc.latest_ledger()):
+                with pytest.raises(RpcUnavailable, match="closed in the future"):
+                    await call
+        async with (
+            HttpSorobanRpc(Network.TESTNET, url, latest_close=lambda: closed_at) as late,
+            HttpSorobanRpc(Network.TESTNET, url) as believing,
+        ):
+            for each in (late, believing):
+                assert (await each.latest_ledger()).close_at == closed_at

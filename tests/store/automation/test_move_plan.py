@@ -8,6 +8,7 @@ import pytest
 from farebox.automation.execution import plan_upkeep
 from farebox.automation.execution.plan_upkeep import PlanUpkeep
 from farebox.automation.plans import proposal_store
+from farebox.automation.plans.plan_credit import PlanCredit
 from farebox.automation.plans.proposal_state import (
     ProposalFacts,
     ProposalState,
@@ -20,6 +21,7 @@ from farebox.automation.runs import claim_store, run_store
 from farebox.automation.runs.materialise import materialise
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.runs.run import Run
+from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
 from support.automation import (
@@ -31,6 +33,7 @@ from support.automation import (
     read_plan,
     read_runs,
 )
+from support.journal_rows import ASSET
 from support.manual_clock import START, ManualClock
 
 
@@ -149,21 +152,18 @@ async def test_upkeep_leaves_a_plan_whose_run_is_in_progress(
     assert (await read_plan(database, plan)).state is ProposalState.ACTIVE
 
 
-async def test_paid_runs_become_credit_of_the_owner_once(database: Database) -> None:
+async def test_what_a_plan_holds_becomes_credit_of_the_owner_once(database: Database) -> None:
     plan = await activate(database)
-    async with database.connection() as db:
-        await db.execute(
-            """
-            INSERT INTO run_credits (owner, network, kind, runs, proposal_id)
-            VALUES ($1, 'stellar:testnet', 'consume', -4, $2)
-            """,
-            plan.terms.owner,
-            plan.terms.id,
-        )
+    held = PlanCredit(ASSET, BaseUnits(400), Stroops(1), BaseUnits(50), Stroops(9))
+    async with database.transaction() as db:
+        counters = replace(plan.counters, credit=held)
+        await proposal_store.write_counters(db, plan.terms.id, counters)
     await move(database, plan, ProposalTrigger.CANCEL, ProposalFacts())
     async with database.connection() as db:
-        rows = await db.fetch("SELECT kind, runs FROM run_credits ORDER BY id")
-    assert [tuple(row) for row in rows] == [("consume", -4), ("return", 4)]
+        rows = await db.fetch("SELECT kind, asset, amount FROM run_credits ORDER BY id")
+    assert [tuple(row) for row in rows] == [("return", ASSET, 450)]
+    left = (await read_plan(database, plan)).counters.credit
+    assert (left.held, left.setup_held, left.setup_left) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from support.journal_rows import party
 from support.manual_clock import START
 from support.run_payments import (
     FEE,
+    FEES,
     PER_RUN,
     PRICES,
     REVENUE,
@@ -32,7 +33,7 @@ async def test_quote_is_kept_while_it_holds_and_revised_afterwards(database: Dat
     first = await quote_of(database, plan)
     assert (first.quote.revision, first.identifier) == (1, f"{plan.terms.id}_1")
     assert first.quote.total == RUNS * PER_RUN + 500
-    assert (first.pay_to, first.fee) == (REVENUE, FEE)
+    assert (first.pay_to, first.quote.fees.run) == (REVENUE, FEE)
     assert await quote_of(database, plan, now=START + timedelta(minutes=15)) == first
     later = await quote_of(database, plan, now=START + timedelta(minutes=15, seconds=1))
     assert (later.quote.revision, later.quote.total) == (2, first.quote.total)
@@ -49,7 +50,7 @@ async def test_run_of_several_transactions_costs_the_fee_of_each(database: Datab
     assert quoted.quote.total == 2 * 3 * PER_RUN + 500
     both = [
         await quotes(database).estimate(
-            plan.terms.owner, Network.TESTNET, runs=2, legs=legs, fee=FEE, now=START
+            plan.terms.owner, Network.TESTNET, runs=2, legs=legs, fees=FEES, now=START
         )
         for legs in (1, 3)
     ]
@@ -69,12 +70,12 @@ async def test_estimate_writes_nothing_and_has_no_identifier(database: Database)
     owner = draft_plan().terms.owner
     network = Network.TESTNET
     own = quotes(database)
-    offered = await own.estimate(owner, network, runs=3, legs=1, fee=FEE, now=START)
+    offered = await own.estimate(owner, network, runs=3, legs=1, fees=FEES, now=START)
     assert (offered.quote.total, offered.payment_identifier) == (3 * PER_RUN + 500, "")
     async with database.connection() as db:
         assert await db.fetchval("SELECT count(*) FROM automation_payments") == 0
     with pytest.raises(Refusal) as caught:
-        await own.estimate(owner, Network.PUBNET, runs=3, legs=1, fee=FEE, now=START)
+        await own.estimate(owner, Network.PUBNET, runs=3, legs=1, fees=FEES, now=START)
     assert caught.value.code is ErrorCode.AUTOMATION_UNAVAILABLE
 
 

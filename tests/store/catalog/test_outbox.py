@@ -16,7 +16,7 @@ from farebox.catalog.settled_payment import SettledResource
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import user_id
 from farebox.kernel.networks import Network
-from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.faults import DatabaseUnavailable, LimitExceeded
 from farebox.storage.pool import Database
 from support.catalog_index import RecordingIndex
 from support.journal_rows import (
@@ -30,6 +30,7 @@ from support.journal_rows import (
 )
 from support.manual_clock import START, ManualClock
 from support.promises import case
+from support.waiting import until
 from support.wrapper_listings import no_gateway
 
 
@@ -139,32 +140,70 @@ async def test_outbox_takes_over_expired_claims_of_a_dead_worker(
 class AwayIngestion(Ingestion):
     """Ingestion that meets an outage on the settlements of `away_for`."""
 
-    away_for: str | None = None
+    away_for: frozenset[str] = frozenset()
+    fault = DatabaseUnavailable("a statement took too long")
 
     async def list(self, identity: Any) -> Any:
-        if identity.payer == self.away_for:
-            raise DatabaseUnavailable("a statement took too long")
+        if identity.payer in self.away_for:
+            raise self.fault
         return await super().list(identity)
 
 
-async def test_outbox_continues_past_a_settlement_that_keeps_meeting_an_outage(
+async def test_outbox_lists_the_others_when_one_settlement_keeps_meeting_an_outage(
     database: Database, index: RecordingIndex, clock: ManualClock
 ) -> None:
     ingestion = AwayIngestion(database, index, DirectReader(), no_gateway())
-    ingestion.away_for = party(0)
+    ingestion.away_for = frozenset([party(0)])
     outbox = Outbox(database, ingestion, clock)
     await many(database, 4)
-    with pytest.raises(DatabaseUnavailable):
-        await outbox.list_batch()
-    assert await outbox.list_batch() == 3
+    assert await outbox.list_batch() == 4
     assert await outcomes(database) == {"listed": 3, "open": 1}
-    ingestion.away_for = None
+    assert await outbox.list_batch() == 0, "it is left alone for a time"
+    ingestion.away_for = frozenset()
     clock.turn(10)
     assert await outbox.list_batch() == 1
     assert await outcomes(database) == {"listed": 4}
 
 
-@case("CT-040")
+async def test_outbox_stops_a_batch_when_two_settlements_meet_an_outage(
+    database: Database, index: RecordingIndex, clock: ManualClock
+) -> None:
+    ingestion = AwayIngestion(database, index, DirectReader(), no_gateway())
+    ingestion.away_for = frozenset([party(0), party(1)])
+    outbox = Outbox(database, ingestion, clock)
+    await many(database, 4)
+    with pytest.raises(DatabaseUnavailable):
+        await outbox.list_batch()
+    assert await outcomes(database) == {"open": 4}
+    assert await outbox.list_batch() == 2, "both are left alone, and the rest is free at once"
+    assert await outcomes(database) == {"listed": 2, "open": 2}
+
+
+async def test_outbox_gives_up_a_settlement_that_exceeds_a_limit_of_the_database(
+    database: Database, index: RecordingIndex, clock: ManualClock
+) -> None:
+    ingestion = AwayIngestion(database, index, DirectReader(), no_gateway())
+    ingestion.away_for = frozenset([party(0)])
+    ingestion.fault = LimitExceeded("54000", "index row is too large")
+    outbox = Outbox(database, ingestion, clock)
+    await many(database, 2)
+    for _ in range(5):
+        await outbox.list_batch()
+        clock.turn(600)
+    assert await outcomes(database) == {"listed": 1, "listing_failed": 1}
+
+
+async def test_outbox_pauses_between_batches(
+    database: Database, outbox: Outbox, clock: ManualClock
+) -> None:
+    await many(database, 41)
+    running = asyncio.ensure_future(outbox.run())
+    await until(lambda: 1.0 in clock.slept)
+    running.cancel()
+    await asyncio.wait({running})
+    assert clock.slept[:3] == [0.02] * 3
+
+
 async def test_takeover_is_rejected_without_a_verifier(database: Database, outbox: Outbox) -> None:
     await insert_settlement(database, Paid())
     await outbox.list_batch()

@@ -268,3 +268,22 @@ async def test_template_is_probed_at_the_url_that_was_paid_for(
     resources = Resources(AWAY)
     await ask(database, clock, resources)
     assert resources.requests == ["https://a.example/users/7"]
+
+
+async def test_probe_that_fails_stops_no_other(database: Database, clock: ManualClock) -> None:
+    class Broken(Resources):
+        async def fetch_payment_required(
+            self, url: str, *, method: str | None
+        ) -> OriginPaymentRequired | OriginFailure:
+            if url == URL:
+                raise ZeroDivisionError
+            return await super().fetch_payment_required(url, method=method)
+
+    broken, sound = await list_many(database, [Listed(URL), Listed("https://b.example/")])
+    resources = Broken(pays(SELLER))
+    await prober(database, resources, clock).probe()
+    clock.turn(TIMES.every_s * 2)
+    assert await prober(database, resources, clock).probe() == 2
+    assert (await shown(database, sound)).probe is not None
+    assert (await shown(database, broken)).probe is None
+    assert await due_at(database, broken) == clock.now() + timedelta(seconds=TIMES.spread_s / 2)

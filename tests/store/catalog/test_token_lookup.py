@@ -83,7 +83,7 @@ class RestingClock:
         self.now, self.monotonic = clock.now, clock.monotonic
 
     async def sleep(self, seconds: float) -> None:
-        if seconds:
+        if seconds >= 1:
             self._rests.set()
             await asyncio.Event().wait()
 

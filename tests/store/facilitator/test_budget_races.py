@@ -146,7 +146,7 @@ class Traffic:
             return
         again = envelope(1000 + nonce, fee=draw.randrange(1, 2 * FEE), source=150 + nonce)
         if draw.random() < 0.3:
-            replaced = await journal.replace(mine, dead=sealed.tx_hash, sent=again)
+            replaced = await journal.replace(mine, again.in_place_of(sealed))
             sealed = again if replaced is Recording.WRITTEN else sealed
         await asyncio.sleep(draw.random() / 50)
         await self._finish(mine, sealed)
@@ -221,7 +221,7 @@ async def test_record_sending_is_refused_on_every_process_after_the_kill_switch(
     assert await journals[1].record_sending(claims[0], envelope(0)) is Recording.WRITTEN, (
         "it is already"
     )
-    over = await journals[0].replace(mine, dead=envelope(0).tx_hash, sent=envelope(99))
+    over = await journals[0].replace(mine, envelope(99).in_place_of(envelope(0)))
     assert over == BudgetRefusal(None)
     late = claim(77)
     await journals[1].claim(late)

@@ -93,16 +93,17 @@ async def test_replace_changes_the_reservation(database: Database) -> None:
     await journal.claim(mine)
     await journal.record_sending(mine, envelope(1))
     dearer, too_dear = envelope(2, fee=2 * FEE), envelope(3, fee=2 * FEE + 1)
-    dead = envelope(1).tx_hash
-    assert await journal.replace(mine, dead=dead, sent=too_dear) == BudgetRefusal(BudgetScope.PAYER)
+    first = envelope(1)
+    refusal = await journal.replace(mine, too_dear.in_place_of(first))
+    assert refusal == BudgetRefusal(BudgetScope.PAYER)
     assert (await read_counters(database))["payer"] == FEE
-    assert await journal.replace(mine, dead=dead, sent=dearer) is Recording.WRITTEN
+    assert await journal.replace(mine, dearer.in_place_of(first)) is Recording.WRITTEN
     assert (await read_counters(database))["payer"] == 2 * FEE
-    assert await journal.replace(mine, dead=dead, sent=dearer) is Recording.CLAIM_LOST
-    cheaper = envelope(4, fee=1)
-    assert await journal.replace(mine, dead=dearer.tx_hash, sent=cheaper) is Recording.WRITTEN
+    assert await journal.replace(mine, dearer.in_place_of(first)) is Recording.CLAIM_LOST
+    cheaper = envelope(4, fee=1).in_place_of(dearer.in_place_of(first))
+    assert await journal.replace(mine, cheaper) is Recording.WRITTEN
     assert (await read_counters(database))["payer"] == 1
-    assert await journal.withdraw(mine.identity, cheaper.tx_hash, claim_id=mine.claim_id)
+    assert await journal.record_final(cheaper.tx_hash, DEAD)
     assert await read_counters(database) == {}
 
 
@@ -122,9 +123,8 @@ async def test_reservation_is_released_on_the_day_it_was_made(database: Database
     mine = claim(3)
     dearer = envelope(4, fee=FEE + 1)
     clock.turn(24 * 3600)
-    assert await journal.replace(mine, dead=envelope(3).tx_hash, sent=dearer) == BudgetRefusal(
-        BudgetScope.PAYER
-    ), "the day the row counts on"
+    refusal = await journal.replace(mine, dearer.in_place_of(envelope(3)))
+    assert refusal == BudgetRefusal(BudgetScope.PAYER), "the day the row counts on"
 
 
 async def test_payer_is_refused_for_the_day_after_its_loss_limit(
@@ -174,7 +174,7 @@ async def test_settlement_of_an_older_version_changes_the_counters_it_reserved(
             FEE,
         )
         assert await budget_store.find_drift(db) == []
-    replaced = await journal.replace(mine, dead=envelope(1).tx_hash, sent=envelope(3, fee=2 * FEE))
+    replaced = await journal.replace(mine, envelope(3, fee=2 * FEE).in_place_of(envelope(1)))
     assert replaced is Recording.WRITTEN
     assert (await read_counters(database))["payer_loss"] == 2 * FEE
     for tag in (2, 3):

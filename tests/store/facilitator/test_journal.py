@@ -6,6 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from farebox.facilitator.budgets.budget import EnvelopeEntry
+from farebox.facilitator.journal import envelope_store
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import (
     FINAL_STATES,
@@ -22,7 +24,8 @@ from farebox.storage.pool import Database
 from farebox.submission.fate import SentEnvelope
 from farebox.x402.reasons import Reason
 from support.claims import claim, signed_envelope
-from support.manual_clock import ManualClock
+from support.manual_clock import START, ManualClock
+from support.waiting import until
 
 CONFIRMED = FinalStatus(SettlementState.CONFIRMED, ledger=102, fee_charged=23_000)
 CLAIM_LOST = Recording.CLAIM_LOST
@@ -131,8 +134,8 @@ async def test_replace_succeeds_once_for_a_refused_envelope(journal: SettlementJ
     mine, first, second = claim(), envelope(tag=1), envelope(tag=2)
     await journal.claim(mine)
     await journal.record_sending(mine, first)
-    assert await journal.replace(mine, dead=first.tx_hash, sent=second) is Recording.WRITTEN
-    assert await journal.replace(mine, dead=first.tx_hash, sent=envelope(tag=3)) is CLAIM_LOST
+    assert await journal.replace(mine, second.in_place_of(first)) is Recording.WRITTEN
+    assert await journal.replace(mine, envelope(tag=3).in_place_of(first)) is CLAIM_LOST
     assert not await journal.record_final(first.tx_hash, CONFIRMED), (
         "the row is about the second now"
     )
@@ -146,13 +149,10 @@ async def test_replace_returns_a_submitted_settlement_to_sending(
     await journal.claim(mine)
     await journal.record_sending(mine, first)
     await journal.record_submitted(first.tx_hash)
-    assert await journal.replace(mine, dead=first.tx_hash, sent=second) is Recording.WRITTEN
+    assert await journal.replace(mine, second.in_place_of(first)) is Recording.WRITTEN
     row = await journal.find(mine.identity)
     assert row is not None
     assert (row.state, row.tx_hash) == (SettlementState.SENDING, second.tx_hash.hex())
-    assert await journal.withdraw(mine.identity, second.tx_hash, claim_id=mine.claim_id), (
-        "it was never sent"
-    )
 
 
 async def test_withdraw_deletes_the_row_of_an_unsent_envelope(journal: SettlementJournal) -> None:
@@ -174,7 +174,7 @@ async def test_withdraw_and_replace_fail_after_another_process_took_over(
     taken = await asyncio.gather(*(journal.take_over(known, first.tx_hash) for _ in range(20)))
     assert len([each for each in taken if each is not None]) == 1, "one alone sends it again"
     assert not await journal.withdraw(mine.identity, first.tx_hash, claim_id=mine.claim_id)
-    assert await journal.replace(mine, dead=first.tx_hash, sent=second) is CLAIM_LOST
+    assert await journal.replace(mine, second.in_place_of(first)) is CLAIM_LOST
     still = await journal.find(mine.identity)
     assert still is not None
     assert still.tx_hash == first.tx_hash.hex()
@@ -246,3 +246,37 @@ async def test_find_unresolved_returns_only_sent_rows_of_the_age(
     assert [row.identity for row in rows] == [sent.identity]
     assert await journal.find_unresolved(Network.TESTNET, older_than_s=1, limit=10) == []
     assert await journal.find_unresolved(Network.PUBNET, older_than_s=0, limit=10) == []
+
+
+async def test_recorded_envelopes_lock_their_rows_in_the_order_of_every_statement(
+    database: Database, other_pool: Database
+) -> None:
+    """A transaction that has locked the first row of two can lock the second one.
+
+    Control: rows that are locked in the order of the batch, which deadlock with repeated claims.
+    """
+    journal = SettlementJournal(other_pool, ManualClock())
+    first, second = claim(1), claim(2)
+    for each in (second, first):
+        await journal.claim(each)
+    lock = "SELECT FROM settlements WHERE (network, payer, nonce) = ($1, $2, $3) FOR UPDATE"
+
+    async def is_waiting() -> bool:
+        async with database.connection() as own:
+            return bool(await own.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"))
+
+    async with database.transaction() as db:
+        await db.execute(lock, *first.identity.row_key)
+        recording = asyncio.create_task(_record(other_pool, second, first))
+        await until(is_waiting)
+        await db.execute(f"{lock} NOWAIT", *second.identity.row_key)
+    assert await recording == [True, True]
+
+
+async def _record(pool: Database, *claims: Claim) -> list[bool]:
+    entries = [
+        EnvelopeEntry(each, envelope(tag=n, source=n), 0, START.date(), asset_is_named=True)
+        for n, each in enumerate(claims, 1)
+    ]
+    async with pool.transaction() as db:
+        return await envelope_store.record_sending(db, entries)

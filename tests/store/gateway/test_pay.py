@@ -43,7 +43,6 @@ from support.wrappers import OTHER_PAY_TO, change_fields, wrappers_of
 
 REFUSED = NotSettled(Reason.SIMULATION_FAILED, Network.TESTNET)
 DUPLICATE = NotSettled(Reason.DUPLICATE_SETTLEMENT, Network.TESTNET, None, HASH)
-FOREIGN = NotSettled(Reason.FOREIGN_LANDING, Network.TESTNET, None, "cd" * 32)
 
 
 async def row_of(database: Database, request: object) -> GatewayPayment | None:
@@ -172,12 +171,6 @@ async def test_continued_payment_keeps_its_reservation_when_a_call_sends_nothing
     assert row is not None
     assert (row.state, row.attempt_until) == (PaymentState.RESERVED, None)
     assert started(await payer.pay(request)).attempts == 1
-
-
-async def test_foreign_landing_counts_as_paid(database: Database) -> None:
-    request = paid_request(new_payment(await enabled_wrapper(database)))
-    payment = started(await payer_of(database, ScriptedSettler(FOREIGN)).pay(request))
-    assert payment.tx_hash == FOREIGN.tx_hash
 
 
 async def test_payment_whose_success_is_taken_elsewhere_is_used(database: Database) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -36,24 +37,38 @@ async def counters_of(database: Database, wrapper: Wrapper) -> WrapperCounters:
 async def paid(database: Database, new: NewPayment) -> GatewayPayment:
     """A paid request whose first attempt is in progress."""
     async with database.connection() as db:
-        assert await reservation_store.reserve(db, new, held_for=A_MINUTE) is not None
-        row = await payment_store.record_paid(db, new.identity, HASH, attempt_for=A_MINUTE)
+        held = await reservation_store.reserve(db, new, held_for=A_MINUTE)
+        assert held is not None
+        row = await payment_store.record_paid(db, held, HASH, attempt_for=A_MINUTE)
     assert row is not None
     return row
 
 
 async def begin(
-    database: Database, new: NewPayment, *, binding: bytes = b"", concurrent_requests: int = 50
+    database: Database,
+    new: NewPayment,
+    *,
+    concurrent_requests: int = 50,
+    other: Callable[[GatewayPayment], GatewayPayment] = lambda row: row,
 ) -> GatewayPayment | None:
     async with database.connection() as db:
+        known = await payment_store.find_payment(db, new.identity)
+        assert known is not None
         return await payment_store.start_attempt(
             db,
-            new.identity,
-            binding or new.request.binding(),
+            other(known),
             attempt_for=A_MINUTE,
             concurrent_requests=concurrent_requests,
             may_repeat=True,
         )
+
+
+def of_another_request(row: GatewayPayment) -> GatewayPayment:
+    return replace(row, binding=bytes(32))
+
+
+def of_another_payment(row: GatewayPayment) -> GatewayPayment:
+    return replace(row, request_digest=bytes(32))
 
 
 async def end(database: Database, row: GatewayPayment, state: PaymentState) -> bool:
@@ -142,7 +157,7 @@ async def test_landed_payment_begins_its_first_attempt_once(database: Database) 
     assert (row.state, row.tx_hash, row.attempts) == (PaymentState.PAID, HASH, 1)
     assert row.attempt_until is not None
     async with database.connection() as db:
-        again = await payment_store.record_paid(db, new.identity, HASH, attempt_for=A_MINUTE)
+        again = await payment_store.record_paid(db, row, HASH, attempt_for=A_MINUTE)
         assert again is None
         assert not await reservation_store.release(db, row)
 
@@ -152,12 +167,13 @@ async def test_one_call_at_a_time_holds_a_reservation(
 ) -> None:
     new = new_payment(await enabled_wrapper(database))
 
-    async def hold(pool: Database, *, held_for: timedelta = A_MINUTE) -> GatewayPayment | None:
-        async with pool.connection() as db:
-            return await reservation_store.hold_reservation(db, new.identity, held_for=held_for)
-
     first = await reserving(database)(new)
     assert first is not None
+
+    async def hold(pool: Database) -> GatewayPayment | None:
+        async with pool.connection() as db:
+            return await reservation_store.hold_reservation(db, first, held_for=A_MINUTE)
+
     assert await hold(other_pool) is None
     async with database.connection() as db:
         await reservation_store.release_hold(db, first)
@@ -173,18 +189,111 @@ async def test_one_call_at_a_time_holds_a_reservation(
 async def test_reservation_can_be_held_again_once_its_time_has_passed(database: Database) -> None:
     new = new_payment(await enabled_wrapper(database))
     async with database.connection() as db:
-        assert await reservation_store.reserve(db, new, held_for=timedelta(0)) is not None
-        held = await reservation_store.hold_reservation(db, new.identity, held_for=A_MINUTE)
+        first = await reservation_store.reserve(db, new, held_for=timedelta(0))
+        assert first is not None
+        held = await reservation_store.hold_reservation(db, first, held_for=A_MINUTE)
         assert held is not None
+        assert (first.epoch, held.epoch) == (0, 1)
+
+
+@pytest.mark.parametrize("other", [of_another_request, of_another_payment])
+async def test_reservation_of_another_request_is_not_held(
+    database: Database, other: Callable[[GatewayPayment], GatewayPayment]
+) -> None:
+    """Control: a hold by the nonce alone continues whatever payment has it."""
+    async with database.connection() as db:
+        new = new_payment(await enabled_wrapper(database))
+        row = await reservation_store.reserve(db, new, held_for=timedelta(0))
+        assert row is not None
+        different = other(row)
+        assert await reservation_store.hold_reservation(db, different, held_for=A_MINUTE) is None
+        assert await payment_store.record_paid(db, different, HASH, attempt_for=A_MINUTE) is None
+
+
+async def test_holder_cannot_release_a_reservation_that_was_made_again(
+    database: Database,
+) -> None:
+    """Control: by the epoch alone, which begins again, the first holder releases the second."""
+    new = new_payment(await enabled_wrapper(database))
+    async with database.connection() as db:
+        first = await reservation_store.reserve(db, new, held_for=A_MINUTE)
+        assert first is not None
+        assert await reservation_store.release(db, first)
+        second = await reservation_store.reserve(db, new, held_for=A_MINUTE)
+        assert second is not None
+        assert first.epoch == second.epoch
+        await reservation_store.release_hold(db, first)
+        assert not await reservation_store.release(db, first)
+        assert await payment_store.find_payment(db, new.identity) == second
+
+
+async def test_unproven_reservation_stays_and_is_no_request_in_progress(
+    database: Database,
+) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    hour = timedelta(hours=1)
+    async with database.connection() as db:
+        held = await reservation_store.reserve(db, new, held_for=A_MINUTE)
+        assert held is not None
+        for _ in range(2):  # the second changes nothing
+            await reservation_store.leave_unproven(db, held, look_after=hour)
+        looked = await db.fetchval("SELECT next_look_at - now() FROM gateway_payments")
+    assert timedelta(minutes=59) < looked <= hour
+    counters = await counters_of(database, new.wrapper)
+    assert (counters.month_count, counters.in_progress) == (1, 0)
+
+
+@pytest.mark.parametrize(("attempt_for", "in_progress"), [(A_MINUTE, 1), (None, 0)])
+async def test_unproven_payment_that_has_landed_is_counted_by_its_attempt(
+    database: Database, attempt_for: timedelta | None, in_progress: int
+) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    async with database.connection() as db:
+        held = await reservation_store.reserve(db, new, held_for=A_MINUTE)
+        assert held is not None
+        await reservation_store.leave_unproven(db, held, look_after=A_MINUTE)
+        row = await payment_store.record_paid(db, held, HASH, attempt_for=attempt_for)
+    assert row is not None
+    assert (await counters_of(database, new.wrapper)).in_progress == in_progress
+    if attempt_for is not None:
+        assert await end(database, row, PaymentState.DELIVERED)
+        assert (await counters_of(database, new.wrapper)).in_progress == 0
+
+
+async def test_unproven_reservation_that_is_released_leaves_no_count(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    async with database.connection() as db:
+        held = await reservation_store.reserve(db, new, held_for=A_MINUTE)
+        assert held is not None
+        await reservation_store.leave_unproven(db, held, look_after=A_MINUTE)
+        assert await reservation_store.release(db, held)
+    counters = await counters_of(database, new.wrapper)
+    assert (counters.minute_count, counters.month_count, counters.in_progress) == (0, 0, 0)
+
+
+async def test_attempt_that_sent_nothing_is_given_back_and_fences_its_end(
+    database: Database,
+) -> None:
+    """Control: an end that is fenced by the number of attempts ends the next one as well."""
+    new = new_payment(await enabled_wrapper(database))
+    first = await paid(database, new)
+    async with database.connection() as db:
+        assert await payment_store.return_attempt(db, first)
+    second = await begin(database, new)
+    assert second is not None
+    assert (first.attempts, second.attempts) == (1, 1)
+    assert not await end(database, first, PaymentState.DELIVERED)
+    assert await end(database, second, PaymentState.DELIVERED)
 
 
 async def test_landed_payment_without_a_buyer_counts_as_in_progress_no_longer(
     database: Database,
 ) -> None:
     new = new_payment(await enabled_wrapper(database))
-    await reserving(database)(new)
+    held = await reserving(database)(new)
+    assert held is not None
     async with database.connection() as db:
-        row = await payment_store.record_paid(db, new.identity, HASH, attempt_for=None)
+        row = await payment_store.record_paid(db, held, HASH, attempt_for=None)
     assert row is not None
     assert (row.attempts, row.attempt_until) == (0, None)
     counters = await counters_of(database, new.wrapper)
@@ -221,8 +330,8 @@ async def test_attempt_begins_only_while_the_wrapper_has_room(database: Database
 async def test_attempt_belongs_to_the_bound_request_only(database: Database) -> None:
     new = new_payment(await enabled_wrapper(database))
     assert await end(database, await paid(database, new), PaymentState.PAID)
-    other = new_payment(new.wrapper, body=b"other")
-    assert await begin(database, new, binding=other.request.binding()) is None
+    assert await begin(database, new, other=of_another_request) is None
+    assert await begin(database, new, other=of_another_payment) is None
 
 
 async def test_attempt_that_may_not_be_repeated_is_the_last(database: Database) -> None:
@@ -248,3 +357,42 @@ async def test_ended_payment_stays_as_it_is(database: Database, state: PaymentSt
         found = await payment_store.find_payment(db, new.identity)
     assert found is not None
     assert found.state is state
+
+
+async def test_attempt_that_is_given_back_does_not_count(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database), method="POST")
+    row = await paid(database, new)
+    for _ in range(2 * MAX_ATTEMPTS):
+        async with database.connection() as db:
+            assert await payment_store.return_attempt(db, row)
+            found = await payment_store.find_payment(db, new.identity)
+        assert found is not None
+        assert (found.state, found.attempts, found.attempt_until, found.may_repeat) == (
+            PaymentState.PAID, 0, None, True,
+        )  # fmt: skip
+        assert (await counters_of(database, new.wrapper)).in_progress == 0
+        begun = await begin(database, new)
+        assert begun is not None
+        row = begun
+    assert row.attempts == 1
+
+
+async def test_attempt_is_given_back_by_its_owner_alone(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    first = await paid(database, new)
+    async with database.connection() as db:
+        assert await payment_store.return_attempt(db, first)
+    second = await begin(database, new)
+    assert second is not None
+    assert second.attempts == first.attempts
+    async with database.connection() as db:  # the same number, and another attempt
+        assert not await payment_store.return_attempt(db, first)
+        assert await payment_store.read_lease(db, first) is None
+        left = await payment_store.read_lease(db, second)
+    assert left is not None
+    assert timedelta(0) < left <= A_MINUTE
+    assert (await counters_of(database, new.wrapper)).in_progress == 1
+    assert await end(database, second, PaymentState.DELIVERED)
+    async with database.connection() as db:
+        assert not await payment_store.return_attempt(db, second)
+        assert await payment_store.read_lease(db, second) is None

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from farebox.gateway.delivery import payment_store, reservation_store
-from farebox.gateway.delivery.landing import Landing, ReservationLost, record_landing
+from farebox.gateway.delivery.landing import ReservationLost, record_landing
 from farebox.gateway.delivery.reconcile import GatewayReconciler
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import GatewayPayment, PaymentState
@@ -76,7 +76,7 @@ async def test_landed_reservation_is_recorded_and_delivered_on_the_next_request(
     assert outcome.payment.attempts == 1  # type: ignore[union-attr]  # an attempt has started
 
 
-@pytest.mark.parametrize("state", ["failed", "dead", "unproven"])
+@pytest.mark.parametrize("state", ["failed", "dead"])
 async def test_reservation_of_a_payment_that_never_landed_is_released(
     database: Database, state: str
 ) -> None:
@@ -153,7 +153,7 @@ async def test_success_is_not_taken_for_a_reservation_that_is_lost(database: Dat
         assert await reservation_store.release(db, held)
     with pytest.raises(ReservationLost):
         async with database.transaction() as db:
-            await record_landing(db, held, Landing(HASH), at=SystemClock().now(), attempt_for=None)
+            await record_landing(db, held, HASH, at=SystemClock().now(), attempt_for=None)
     async with database.connection() as db:
         assert await db.fetchval("SELECT answered_at FROM settlements") is None
 
@@ -179,10 +179,9 @@ async def test_attempt_whose_time_has_passed_is_ended(
 ) -> None:
     new = new_payment(await enabled_wrapper(database))
     async with database.connection() as db:
-        await reservation_store.reserve(db, new, held_for=NO_TIME)
-        await payment_store.record_paid(
-            db, new.identity, HASH, attempt_for=NO_TIME, may_repeat=may_repeat
-        )
+        held = await reservation_store.reserve(db, new, held_for=NO_TIME)
+        assert held is not None
+        await payment_store.record_paid(db, held, HASH, attempt_for=NO_TIME, may_repeat=may_repeat)
         await db.execute("UPDATE gateway_payments SET attempts = $1", attempts)
     for _ in range(2):
         await reconcile(database)
@@ -195,8 +194,9 @@ async def test_attempt_whose_time_has_passed_is_ended(
 async def test_undelivered_payment_is_owed_after_a_day(database: Database) -> None:
     new = new_payment(await enabled_wrapper(database))
     async with database.connection() as db:
-        await reservation_store.reserve(db, new, held_for=NO_TIME)
-        await payment_store.record_paid(db, new.identity, HASH, attempt_for=None)
+        held = await reservation_store.reserve(db, new, held_for=NO_TIME)
+        assert held is not None
+        await payment_store.record_paid(db, held, HASH, attempt_for=None)
     await reconcile(database)
     row = await row_of(database, new)
     assert row is not None

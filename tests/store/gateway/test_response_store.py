@@ -21,8 +21,9 @@ async def test_response_is_found_until_it_expires(database: Database) -> None:
     kept, expired = new_payment(wrapper), new_payment(wrapper)
     async with database.connection() as db:
         for new, kept_for in ((kept, DAY), (expired, -DAY)):
-            assert await reservation_store.reserve(db, new, held_for=DAY) is not None
-            paid = await payment_store.record_paid(db, new.identity, HASH, attempt_for=DAY)
+            held = await reservation_store.reserve(db, new, held_for=DAY)
+            assert held is not None
+            paid = await payment_store.record_paid(db, held, HASH, attempt_for=DAY)
             assert paid is not None
             sealed = SealedResponse(RESPONSE.to_secret().reveal(), kept_for)
             for is_first in (True, False):  # the second end stores nothing

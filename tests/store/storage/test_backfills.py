@@ -52,3 +52,31 @@ async def test_migration_assigns_lines_to_keys_rotated_before_lines_existed(
         *(("a", "a"), ("b", "a"), ("c", "a")),
         *(("d", "d"), ("e", "e"), ("f", "f")),
     ]
+
+
+async def test_migration_makes_an_epoch_of_the_holders_that_were_counted_as_attempts(
+    empty_database_url: Secret[str],
+) -> None:
+    steps = packaged_migrations()
+    fences = next(step.number for step in steps if step.name.endswith("_payment_fences.sql"))
+    await migrate(empty_database_url, [step for step in steps if step.number < fences])
+    async with Database(empty_database_url, connections=1) as database:
+        async with database.connection() as db:
+            await db.executemany(
+                """
+                INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug,
+                    binding, request_digest, method, path, asset, amount, pay_to, state, minute,
+                    month, attempts, tx_hash, paid_at)
+                SELECT 'stellar:testnet', 'G', $1, 'w', 'o', 's', sha256('b'), sha256('d'), 'GET',
+                    '', 'C', 1, 'G', $2, now(), now(), 3, hash, paid_at
+                FROM (SELECT CASE WHEN $2 <> 'reserved' THEN sha256('t') END AS hash,
+                             CASE WHEN $2 <> 'reserved' THEN now() END AS paid_at) AS landed
+                """,
+                [(1, "reserved"), (2, "paid"), (3, "delivered")],
+            )
+        await migrate(empty_database_url, steps)
+        async with database.connection() as db:
+            rows = await db.fetch("SELECT state, epoch, attempts FROM gateway_payments")
+    assert {tuple(row) for row in rows} == {
+        ("reserved", 3, 0), ("paid", 3, 3), ("delivered", 0, 3),
+    }  # fmt: skip

@@ -5,10 +5,11 @@ import time
 
 import asyncpg
 import pytest
+from structlog.testing import capture_logs
 
 from farebox.kernel.secret import Secret
 from farebox.local.postgres import EmbeddedPostgres
-from farebox.storage.faults import Conflict, DatabaseUnavailable
+from farebox.storage.faults import Conflict, DatabaseUnavailable, StatementRefused
 from farebox.storage.pool import Database
 from support.waiting import until
 
@@ -83,9 +84,29 @@ async def test_a_server_error_is_an_outage_that_names_its_sqlstate(
 
 async def test_a_programming_error_is_not_an_outage(postgres_url: Secret[str]) -> None:
     async with Database(postgres_url) as database:
-        with pytest.raises(asyncpg.UndefinedTableError):
+        with pytest.raises(asyncpg.PostgresSyntaxError):
             async with database.connection() as db:
-                await db.execute(_RAISE.format("42P01"))
+                await db.execute("SELEC 1")
+
+
+async def test_a_refused_statement_is_an_outage_with_one_alarm_a_minute(
+    postgres_url: Secret[str],
+) -> None:
+    async with Database(postgres_url, name="money") as database:
+        with capture_logs() as logged:
+            for sqlstate in ("42P01", "42P01", "42501"):
+                with pytest.raises(StatementRefused, match=sqlstate):
+                    async with database.connection() as db:
+                        await db.execute(_RAISE.format(sqlstate))
+    alarm = {"alarm": "statement_refused", "pool": "money", "reason": "planted"}
+    common = {"event": "database.alarm", "log_level": "error"} | alarm
+    assert logged == [common | {"sqlstate": sqlstate} for sqlstate in ("42P01", "42501")]
+
+
+async def test_missing_table_has_no_grants(database: Database) -> None:
+    await database.check_grants("settlements")
+    with pytest.raises(StatementRefused):
+        await database.check_grants("nowhere")
 
 
 async def test_a_pool_opens_without_a_server_and_each_use_reports_the_outage() -> None:
@@ -126,13 +147,6 @@ async def test_a_terminated_connection_is_an_outage_and_the_next_use_works(
                     await killer.execute("SELECT pg_terminate_backend($1)", process_id)
                 await db.execute("SELECT 1")
         await database.ping()
-
-
-async def test_a_wrong_statement_is_neither_an_outage_nor_a_conflict(database: Database) -> None:
-    with pytest.raises(Exception, match="nowhere") as caught:
-        async with database.connection() as db:
-            await db.execute("SELECT * FROM nowhere")
-    assert not isinstance(caught.value, DatabaseUnavailable | Conflict)
 
 
 async def test_a_closed_pool_is_an_outage(postgres_url: Secret[str]) -> None:

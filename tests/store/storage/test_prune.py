@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 
 import pytest
+from structlog.testing import capture_logs
 
 from farebox.storage import prune
 from farebox.storage.faults import DatabaseUnavailable
@@ -46,6 +47,18 @@ async def test_pruner_continues_with_other_rules_after_an_outage(
     rules = [PruneRule("away", away), PruneRule("rows", rule_over(left, []))]
     assert await Pruner(database, clock, rules).prune() == {"away": 0, "rows": 2}
     assert left == []
+
+
+async def test_pruner_continues_with_other_rules_after_a_fault_of_one(
+    database: Database, clock: ManualClock
+) -> None:
+    async def broken(db: Connection, limit: int) -> int:
+        raise ZeroDivisionError
+
+    rules = [PruneRule("broken", broken), PruneRule("rows", rule_over([1, 2], []))]
+    with capture_logs() as logged:
+        assert await Pruner(database, clock, rules).prune() == {"broken": 0, "rows": 2}
+    assert [(each["event"], each["rule"]) for each in logged] == [("prune.failed", "broken")]
 
 
 async def test_pruner_loop_repeats(database: Database, clock: ManualClock) -> None:

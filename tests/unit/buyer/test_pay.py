@@ -1,77 +1,67 @@
-"""The flow of a paid request, with a seller and a network that record their calls."""
+"""The flow of a paid request, with a seller that records its calls and a node with a ledger."""
 
+import base64
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from typing import Any
 
 import pytest
-from stellar_sdk import Keypair, xdr
+from stellar_sdk import Keypair
 
-from farebox.buyer.authorization import Authorization
 from farebox.buyer.choose import BuyerPreferences
 from farebox.buyer.offer import Offer, Option
-from farebox.buyer.outcome import NothingToPay, Paid, PaymentRefused, Undecided, Unpaid
-from farebox.buyer.pay import Buyer
+from farebox.buyer.outcome import NothingToPay, Outcome, Paid, PaymentRefused, Undecided, Unpaid
+from farebox.buyer.pay import Buyer, LedgerLooker, repeat_payment
 from farebox.buyer.seller_client import SellerRequest, SellerResponse, SellerUnavailable
+from farebox.buyer.signed_payment import PaymentFileRefused, SignedPayment
 from farebox.buyer.wallet import wallet_of
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.stellar.rpc import LatestLedger, RawSimulation, RpcUnavailable
+from farebox.stellar.authorization_use import read_authorized_transfer
 from farebox.x402.headers import decode_header, encode_header
-from support.fake_rpc import FakeRpc
+from support.buyer_ledger import BuyerNode, landing
+from support.manual_clock import ManualClock
 from support.offers import offer_header, option_json
 
 WALLET = wallet_of(Secret(Keypair.random().secret))
 HASH = "ab" * 32
 REQUEST = SellerRequest("http://seller.test/weather", headers={"Accept": "text/plain"})
-RESOURCES = xdr.SorobanTransactionData(
-    ext=xdr.SorobanTransactionDataExt(0),
-    resources=xdr.SorobanResources(
-        footprint=xdr.LedgerFootprint([], []),
-        instructions=xdr.Uint32(1),
-        disk_read_bytes=xdr.Uint32(1),
-        write_bytes=xdr.Uint32(1),
-    ),
-    resource_fee=xdr.Int64(33_611),
-).to_xdr()
-
-
-class RecordingNode(FakeRpc):
-    def __init__(self, fault: RpcUnavailable | None = None) -> None:
-        self._fault = fault
-
-    async def latest_ledger(self) -> LatestLedger:
-        if self._fault is not None:
-            raise self._fault
-        return LatestLedger(1000, datetime(2026, 11, 21, tzinfo=UTC))
-
-    async def simulate(self, envelope: str) -> RawSimulation:
-        return RawSimulation({"transactionData": RESOURCES})
+LOST = SellerUnavailable("It stopped.", certainly_not_sent=False)
 
 
 @dataclass
 class RecordingApprover:
     agreed: bool = True
+    fault: PaymentFileRefused | None = None
     events: list[str] = field(default_factory=list)
+    payments: list[SignedPayment] = field(default_factory=list)
 
     async def approve(self, offer: Offer, option: Option) -> bool:
         self.events.append("approve")
         return self.agreed
 
-    def on_signed(self, option: Option, authorization: Authorization) -> None:
+    def on_signed(self, payment: SignedPayment) -> None:
         self.events.append("signed")
+        self.payments.append(payment)
+        if self.fault is not None:
+            raise self.fault
 
 
 class RecordingWeb:
     """A seller that gives these answers in order."""
 
-    def __init__(self, *answers: SellerResponse | SellerUnavailable) -> None:
-        self._answers = list(answers)
+    def __init__(
+        self, *answers: SellerResponse | SellerUnavailable, lands_on: BuyerNode | None = None
+    ) -> None:
+        """`lands_on`: every payment lands on this node's ledger, whatever is answered."""
+        self._answers, self._node = list(answers), lands_on
         self.seen: list[tuple[SellerRequest, str | None]] = []
 
     async def send(
         self, request: SellerRequest, payment: Secret[str] | None = None
     ) -> SellerResponse:
         self.seen.append((request, payment.reveal() if payment else None))
+        if payment is not None and self._node is not None:
+            land(self._node, payment.reveal())
         answer = self._answers.pop(0)
         if isinstance(answer, SellerUnavailable):
             raise answer
@@ -82,9 +72,9 @@ def response_402(**changes: object) -> SellerResponse:
     return SellerResponse(402, b"{}", payment_required=offer_header(option_json(), **changes))
 
 
-def answers(status: int, receipt: dict[str, object] | None = None, **more: str) -> SellerResponse:
+def answers(status: int, receipt: dict[str, object] | None = None) -> SellerResponse:
     header = encode_header(receipt) if receipt is not None else None
-    return SellerResponse(status, b"sunny", payment_response=header, **more)
+    return SellerResponse(status, b"sunny", payment_response=header)
 
 
 def success(**changes: object) -> dict[str, object]:
@@ -92,37 +82,49 @@ def success(**changes: object) -> dict[str, object]:
     return body | {"payer": WALLET.address} | changes
 
 
-def failure(reason: str, transaction: str = "") -> dict[str, object]:
-    return success(success=False, errorReason=reason, transaction=transaction)
-
-
 PREFERENCES = BuyerPreferences((Network.TESTNET,))
 
 
-def buyer(web: RecordingWeb, fault: RpcUnavailable | None = None) -> Buyer:
-    return Buyer(WALLET, web, {Network.TESTNET: RecordingNode(fault)})
+def land(node: BuyerNode, header: str) -> None:
+    """Put a payment on the ledger, in the node's newest one."""
+    payload: Any = decode_header(header)
+    envelope = payload["payload"]["transaction"]
+    transfer = read_authorized_transfer(base64.b64decode(envelope), Network.TESTNET)
+    assert transfer is not None
+    node.used_in = node.latest
+    node.landed.append(landing(transfer, envelope, node.latest))
 
 
-async def test_pay_pays_once_and_returns_the_receipt() -> None:
-    web, approver = RecordingWeb(response_402(), answers(200, success())), RecordingApprover()
-    outcome = await buyer(web).pay(REQUEST, PREFERENCES, approver)
+async def pay(
+    web: RecordingWeb, node: BuyerNode | None = None, approver: RecordingApprover | None = None
+) -> Outcome:
+    """Pay at this seller; the node is of an empty ledger unless one is given."""
+    networks = {Network.TESTNET: node or BuyerNode()}
+    buyer = Buyer(WALLET, web, networks, clock=ManualClock())
+    return await buyer.pay(REQUEST, PREFERENCES, approver or RecordingApprover())
+
+
+async def test_pay_pays_once_and_the_ledger_names_the_transaction() -> None:
+    node, approver = BuyerNode(), RecordingApprover()
+    web = RecordingWeb(response_402(), answers(200, success()), lands_on=node)
+    outcome = await pay(web, node, approver)
     assert isinstance(outcome, Paid)
-    assert (outcome.receipt.transaction, outcome.response.body) == (HASH, b"sunny")
+    assert outcome.response is not None
+    assert (outcome.transaction, outcome.response.body) == (node.landed[0].tx_hash, b"sunny")
     assert approver.events == ["approve", "signed"]
     (first, unpaid), (second, payment) = web.seen
     assert first == second == REQUEST
     assert unpaid is None
-    assert payment is not None
+    assert payment == approver.payments[0].header.reveal()
 
 
 async def test_payment_repeats_the_sellers_terms_resource_and_extensions() -> None:
     web = RecordingWeb(response_402(extensions={"bazaar": {"info": 1}}), answers(200, success()))
-    await buyer(web).pay(REQUEST, PREFERENCES, RecordingApprover())
-    payload = decode_header(web.seen[1][1] or "")
-    assert payload is not None
-    inner = payload.pop("payload")
-    assert isinstance(inner, dict)
-    assert list(inner) == ["transaction"]
+    await pay(web)
+    payload: Any = decode_header(web.seen[1][1] or "")
+    assert list(payload.pop("payload")) == ["transaction"]
+    identifier = payload["extensions"].pop("payment-identifier")
+    assert len(identifier["info"]["id"]) == 36
     assert payload == {
         "x402Version": 2,
         "accepted": option_json(),
@@ -131,16 +133,30 @@ async def test_payment_repeats_the_sellers_terms_resource_and_extensions() -> No
     }
 
 
+@pytest.mark.parametrize(
+    ("offered_s", "max_life_s", "ledgers"), [(60, 300, 12), (900, 300, 60), (900, 60, 12)]
+)
+async def test_signature_lives_as_long_as_the_buyer_says_and_never_longer_than_offered(
+    offered_s: int, max_life_s: int, ledgers: int
+) -> None:
+    option = option_json(maxTimeoutSeconds=offered_s)
+    web = RecordingWeb(SellerResponse(402, b"", payment_required=offer_header(option)), LOST)
+    networks = {Network.TESTNET: BuyerNode()}
+    buyer = Buyer(WALLET, web, networks, max_life_s=max_life_s, clock=ManualClock())
+    outcome = await buyer.pay(REQUEST, PREFERENCES, RecordingApprover())
+    assert isinstance(outcome, Undecided)
+    assert outcome.payment.transfer.expires_at_ledger == 1000 + ledgers
+
+
 async def test_pay_returns_a_free_response_without_approval() -> None:
     web, approver = RecordingWeb(answers(200)), RecordingApprover()
-    assert await buyer(web).pay(REQUEST, PREFERENCES, approver) == NothingToPay(answers(200))
+    assert await pay(web, approver=approver) == NothingToPay(answers(200))
     assert approver.events == []
 
 
 async def test_pay_signs_nothing_when_the_price_is_declined() -> None:
     web, approver = RecordingWeb(response_402()), RecordingApprover(agreed=False)
-    outcome = await buyer(web).pay(REQUEST, PREFERENCES, approver)
-    assert isinstance(outcome, Unpaid)
+    assert isinstance(await pay(web, approver=approver), Unpaid)
     assert approver.events == ["approve"]
     assert len(web.seen) == 1
 
@@ -154,14 +170,14 @@ async def test_pay_signs_nothing_when_the_price_is_declined() -> None:
             "None of the seller's payment options",
         ),
         (SellerUnavailable("Nothing answers.", certainly_not_sent=True), "Nothing answers."),
-        (SellerUnavailable("It stopped.", certainly_not_sent=False), "It stopped."),
+        (LOST, "It stopped."),
     ],
 )
 async def test_pay_is_unpaid_after_any_fault_before_the_signature(
     first: SellerResponse | SellerUnavailable, why: str
 ) -> None:
     web, approver = RecordingWeb(first), RecordingApprover()
-    outcome = await buyer(web).pay(REQUEST, PREFERENCES, approver)
+    outcome = await pay(web, approver=approver)
     assert isinstance(outcome, Unpaid)
     assert why in outcome.reason
     assert approver.events == []
@@ -169,78 +185,69 @@ async def test_pay_is_unpaid_after_any_fault_before_the_signature(
 
 async def test_pay_is_unpaid_when_the_network_is_unavailable() -> None:
     web, approver = RecordingWeb(response_402()), RecordingApprover()
-    fault = RpcUnavailable(Network.TESTNET, "the node is away", certainly_not_sent=False)
-    assert await buyer(web, fault).pay(REQUEST, PREFERENCES, approver) == Unpaid("the node is away")
+    outcome = await pay(web, BuyerNode(is_away=True), approver)
+    assert outcome == Unpaid("the node is away")
     assert approver.events == ["approve"]
     assert len(web.seen) == 1
 
 
-async def test_pay_is_undecided_after_a_lost_response_and_sends_nothing_again() -> None:
-    web = RecordingWeb(response_402(), SellerUnavailable("It stopped.", certainly_not_sent=False))
-    outcome = await buyer(web).pay(REQUEST, PREFERENCES, RecordingApprover())
+async def test_payment_that_cannot_be_kept_is_not_sent() -> None:
+    web, approver = RecordingWeb(response_402()), RecordingApprover(fault=PaymentFileRefused("No."))
+    assert await pay(web, approver=approver) == Unpaid("No.")
+    assert len(web.seen) == 1
+
+
+async def test_lost_response_is_undecided_and_nothing_is_sent_again() -> None:
+    web = RecordingWeb(response_402(), LOST)
+    outcome = await pay(web)
     assert isinstance(outcome, Undecided)
-    assert outcome.transaction == ""
-    assert outcome.authorization.expires_at_ledger == 1012
+    assert (outcome.reported, outcome.payment.transfer.expires_at_ledger) == ("", 1012)
     assert len(web.seen) == 2
 
 
+async def test_lost_response_of_a_payment_that_landed_is_paid() -> None:
+    node = BuyerNode()
+    outcome = await pay(RecordingWeb(response_402(), LOST, lands_on=node), node)
+    assert outcome == Paid(node.landed[0].tx_hash, None)
+
+
 async def test_pay_is_unpaid_when_the_payment_was_certainly_not_sent() -> None:
-    web = RecordingWeb(
-        response_402(), SellerUnavailable("Nothing answers.", certainly_not_sent=True)
-    )
-    outcome = await buyer(web).pay(REQUEST, PREFERENCES, RecordingApprover())
-    assert outcome == Unpaid("Nothing answers.")
+    fault = SellerUnavailable("Nothing answers.", certainly_not_sent=True)
+    assert await pay(RecordingWeb(response_402(), fault)) == Unpaid("Nothing answers.")
 
 
-@pytest.mark.parametrize(
-    ("answer", "transaction"),
-    [
-        (answers(402, failure("settlement_pending", HASH)), HASH),
-        (answers(402, failure("unexpected_settle_error")), ""),
-        (answers(200), ""),
-        (answers(302), ""),
-        (answers(502), ""),
-        (answers(200, success(transaction="")), ""),
-        (answers(200, success(network="stellar:pubnet")), HASH),
-        (SellerResponse(200, b"", payment_response="garbled"), ""),
-    ],
-)
-async def test_pay_is_undecided_when_the_response_proves_nothing(
-    answer: SellerResponse, transaction: str
-) -> None:
-    outcome = await buyer(RecordingWeb(response_402(), answer)).pay(
-        REQUEST, PREFERENCES, RecordingApprover()
-    )
-    assert isinstance(outcome, Undecided)
-    assert outcome.transaction == transaction
+async def test_ledger_that_shows_the_payment_later_is_waited_for() -> None:
+    node = BuyerNode()
+    web = RecordingWeb(response_402(), answers(200, success()))
+
+    class SlowClock(ManualClock):
+        async def sleep(self, seconds: float) -> None:
+            await super().sleep(seconds)
+            if len(self.slept) == 4:
+                land(node, web.seen[1][1] or "")
+
+    buyer = Buyer(WALLET, web, {Network.TESTNET: node}, clock=SlowClock())
+    assert isinstance(await buyer.pay(REQUEST, PREFERENCES, RecordingApprover()), Paid)
 
 
-@pytest.mark.parametrize(
-    ("answer", "why", "transaction"),
-    [
-        (answers(402, failure("duplicate_settlement", HASH)), "duplicate_settlement", HASH),
-        (answers(402, failure("")), "no reason given", ""),
-        (
-            answers(402, payment_required=offer_header(option_json(), error="wrong_amount")),
-            "wrong_amount",
-            "",
-        ),
-        (answers(400), "the seller answered 400", ""),
-    ],
-)
-async def test_pay_is_refused_when_the_seller_refuses(
-    answer: SellerResponse, why: str, transaction: str
-) -> None:
-    outcome = await buyer(RecordingWeb(response_402(), answer)).pay(
-        REQUEST, PREFERENCES, RecordingApprover()
-    )
-    assert isinstance(outcome, PaymentRefused)
-    assert (outcome.reason, outcome.transaction) == (why, transaction)
+async def test_repeated_payment_has_the_very_same_bytes_and_is_judged_by_the_ledger() -> None:
+    node, approver = BuyerNode(), RecordingApprover()
+    first = await pay(RecordingWeb(response_402(), answers(502)), node, approver)
+    assert isinstance(first, Undecided)
+    (payment,) = approver.payments
+    looker = LedgerLooker(node, ManualClock(), wait_s=0)
+    unsent = SellerUnavailable("Nothing answers.", certainly_not_sent=True)
+    again = await repeat_payment(RecordingWeb(unsent), payment, looker)
+    assert isinstance(again, Undecided)  # the first one was sent
+    web = RecordingWeb(answers(200, success()), lands_on=node)
+    assert isinstance(await repeat_payment(web, payment, looker), Paid)
+    assert web.seen == [(REQUEST, payment.header.reveal())]
 
 
-async def test_pay_is_paid_with_a_receipt_even_when_the_response_failed() -> None:
-    outcome = await buyer(RecordingWeb(response_402(), answers(502, success()))).pay(
-        REQUEST, PREFERENCES, RecordingApprover()
-    )
-    assert isinstance(outcome, Paid)
-    assert outcome.response.status == 502
+async def test_look_at_an_expired_payment_that_never_landed_is_refused() -> None:
+    node, approver = BuyerNode(), RecordingApprover()
+    await pay(RecordingWeb(response_402(), answers(402)), node, approver)
+    node.latest = 1013
+    looker = LedgerLooker(node, ManualClock(), wait_s=0)
+    outcome = await looker.conclude(approver.payments[0])
+    assert outcome == PaymentRefused("no ledger has it", approver.payments[0], None)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from farebox.buyer import seller_client
 from farebox.buyer.seller_client import HttpSellerClient, SellerRequest, SellerUnavailable
 from farebox.kernel.secret import Secret
 
@@ -81,6 +82,58 @@ async def test_truncated_response_is_unavailable() -> None:
     async with seller(lambda _: half) as shop, HttpSellerClient() as web:
         with pytest.raises(SellerUnavailable) as away:
             await web.send(SellerRequest(shop.url))
+    assert not away.value.certainly_not_sent
+
+
+@pytest.mark.parametrize(
+    ("headers", "extra", "is_cut"), [("", 0, False), ("", 1, True), ("X: y\r\n", 500_000, True)]
+)
+async def test_body_above_the_limit_is_cut_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, headers: str, extra: int, *, is_cut: bool
+) -> None:
+    monkeypatch.setattr(seller_client, "MAX_BODY_BYTES", 100_000)
+    body = "x" * (100_000 + extra)
+    async with seller(lambda _: reply("200 OK", headers, body)) as shop, HttpSellerClient() as web:
+        answer = await web.send(SellerRequest(shop.url), Secret("signed"))
+    assert (len(answer.body), answer.is_cut) == (100_000, is_cut)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 999999 ?\r\n\r\n",
+        b"\x00\xff" * 100,
+        b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+    ],
+)
+async def test_hostile_response_leaves_the_payment_open_and_is_asked_for_once(
+    answer: bytes,
+) -> None:
+    async with seller(lambda _: answer) as shop, HttpSellerClient(timeout_s=5) as web:
+        with pytest.raises(SellerUnavailable) as away:
+            await web.send(SellerRequest(shop.url), Secret("signed"))
+    assert not away.value.certainly_not_sent
+    assert len(shop.heard) == 1
+
+
+async def test_seller_that_never_ends_its_response_is_given_up_at_the_timeout() -> None:
+    done = asyncio.Event()
+
+    async def begin(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nx")
+        await writer.drain()
+        await done.wait()
+        writer.close()
+
+    server = await asyncio.start_server(begin, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, HttpSellerClient(timeout_s=0.2) as web:
+        with pytest.raises(SellerUnavailable) as away:
+            await web.send(SellerRequest(f"http://127.0.0.1:{port}/"), Secret("signed"))
+        done.set()
     assert not away.value.certainly_not_sent
 
 

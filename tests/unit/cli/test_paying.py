@@ -1,38 +1,33 @@
 """The sentences and exit codes for the outcome of a payment."""
 
 import json
+from pathlib import Path
 
 import pytest
 from stellar_sdk import Keypair
 
-from farebox.buyer.authorization import Authorization
 from farebox.buyer.choose import describe_price
 from farebox.buyer.offer import Offer, Option, read_offer
-from farebox.buyer.outcome import (
-    NothingToPay,
-    Outcome,
-    Paid,
-    PaymentRefused,
-    Receipt,
-    Undecided,
-    Unpaid,
-)
-from farebox.buyer.seller_client import SellerResponse
+from farebox.buyer.outcome import NothingToPay, Outcome, Paid, PaymentRefused, Undecided, Unpaid
+from farebox.buyer.seller_client import SellerRequest, SellerResponse
+from farebox.buyer.signed_payment import NodeAddress, SignedPayment, open_payment
 from farebox.buyer.wallet import wallet_of
 from farebox.cli.paying import (
+    PaymentTrail,
     PromptingApprover,
+    broken_outcome,
     describe,
     exit_code,
-    interrupted_outcome,
+    is_over,
     outcome_json,
 )
 from farebox.kernel.secret import Secret
+from farebox.stellar.authorization_use import AuthorizedTransfer
 from support.offers import SELLER, offer_header, option_json
 
 HASH = "ab" * 32
 WALLET = wallet_of(Secret(Keypair.random().secret))
-SIGNED = Authorization(Secret("the envelope"), -77, 4321)
-RECEIPT = Receipt(is_success=True, transaction=HASH, network="stellar:testnet", reason="")
+FILE = Path("/kept.json")
 
 
 def offer() -> tuple[Offer, Option]:
@@ -43,54 +38,72 @@ def offer() -> tuple[Offer, Option]:
     return read, option
 
 
-CASES: list[tuple[Outcome, int, list[str]]] = [
-    (Paid(RECEIPT, SellerResponse(200, b"")), 0, [f"Paid: transaction {HASH}."]),
-    (Paid(RECEIPT, SellerResponse(502, b"")), 0, ["answered 502", "before you pay again"]),
-    (NothingToPay(SellerResponse(200, b"")), 0, ["Nothing had to be paid."]),
-    (NothingToPay(SellerResponse(404, b"")), 1, ["answered 404"]),
-    (NothingToPay(SellerResponse(302, b"", location="http://x/")), 1, ["redirects to http://x/"]),
-    (Unpaid("the node is away"), 1, ["The node is away."]),
+TERMS = offer()[1].terms
+SIGNED = SignedPayment(
+    SellerRequest("http://seller.test/"),
+    Secret("the header"),
+    AuthorizedTransfer(
+        TERMS.network, TERMS.asset, TERMS.amount, TERMS.pay_to, WALLET.address, -77, 4321
+    ),
+    4300,
+)
+LOST = ["no response has come", "do not pay again", "farebox pay --repeat /kept.json"]
+CASES: list[tuple[Outcome, int, bool, list[str]]] = [
+    (Paid(HASH, SellerResponse(200, b"")), 0, True, [f"Paid: transaction {HASH}."]),
+    (Paid(HASH, SellerResponse(200, b"", is_cut=True)), 0, True, ["longer than 16 MB"]),
+    (Paid(HASH, SellerResponse(502, b"")), 0, False, ["answered 502", "do not pay again"]),
+    (Paid(HASH, None), 0, False, LOST),
+    (NothingToPay(SellerResponse(200, b"")), 0, True, ["Nothing had to be paid."]),
+    (NothingToPay(SellerResponse(404, b"")), 1, True, ["answered 404"]),
     (
-        PaymentRefused("wrong_amount", "", SIGNED, SellerResponse(402, b"")),
+        NothingToPay(SellerResponse(302, b"", location="http://x/")),
         1,
-        ["wrong_amount.", "4321"],
+        True,
+        ["redirects to http://x/"],
+    ),
+    (Unpaid("the node is away"), 1, True, ["The node is away."]),
+    (
+        PaymentRefused("wrong_amount", SIGNED, SellerResponse(402, b"")),
+        1,
+        True,
+        ["wrong_amount.", "Nothing was charged", "ledger 4321, which has closed"],
     ),
     (
-        PaymentRefused("too_late", HASH, SIGNED, SellerResponse(402, b"")),
-        1,
-        [f"(transaction {HASH})"],
+        Undecided("it stopped.", "", SIGNED),
+        3,
+        False,
+        ["(it stopped): nonce -77", "Do not pay again", "ledger 4321", "--look /kept.json"],
     ),
-    (Undecided("it stopped.", "", SIGNED), 3, ["nonce -77", "Do not pay again", "ledger 4321"]),
-    (Undecided("pending", HASH, SIGNED), 3, [f"transaction {HASH}"]),
+    (Undecided("pending", HASH, SIGNED), 3, False, [f"transaction {HASH}, nonce -77"]),
 ]
 
 
-@pytest.mark.parametrize(("outcome", "code", "words"), CASES)
+@pytest.mark.parametrize(("outcome", "code", "is_end", "words"), CASES)
 def test_outcome_is_described_in_words_and_an_exit_code(
-    outcome: Outcome, code: int, words: list[str]
+    outcome: Outcome, code: int, *, is_end: bool, words: list[str]
 ) -> None:
-    text = " ".join(describe(outcome))
-    assert exit_code(outcome) == code
+    text = " ".join(describe(outcome, FILE))
+    assert (exit_code(outcome), is_over(outcome)) == (code, is_end)
     for each in words:
         assert each in text
 
 
-@pytest.mark.parametrize(("outcome", "code", "words"), CASES)
+@pytest.mark.parametrize(("outcome", "code", "is_end", "words"), CASES)
 def test_outcome_json_has_the_description_in_one_line(
-    outcome: Outcome, code: int, words: list[str]
+    outcome: Outcome, code: int, *, is_end: bool, words: list[str]
 ) -> None:
-    line = outcome_json(outcome, PromptingApprover(WALLET, is_approved=True))
+    del code, words
+    line = outcome_json(outcome, PaymentTrail(TERMS, SIGNED, FILE))
     body = json.loads(line)
     assert body["paid"] is isinstance(outcome, Paid)
-    assert body["said"] == " ".join(describe(outcome))
-    assert ("\n" in line, "the envelope" in line) == (False, False)
+    assert body["said"] == " ".join(describe(outcome, FILE))
+    assert ("look" in body, "repeat" in body) == (not is_end, not is_end)
+    assert ("\n" in line, "the header" in line) == (False, False)
 
 
 def test_outcome_json_has_the_price_and_the_authorization() -> None:
-    approver = PromptingApprover(WALLET, is_approved=True)
-    _, option = offer()
-    approver.option, approver.authorization = option, SIGNED
-    body = json.loads(outcome_json(Undecided("lost", "", SIGNED), approver))
+    trail = PaymentTrail(TERMS, SIGNED, FILE)
+    body = json.loads(outcome_json(Undecided("lost", "", SIGNED), trail))
     assert body["outcome"] == "unknown"
     assert (body["amount"], body["network"]) == ("500000", "stellar:testnet")
     assert (body["payTo"], body["nonce"], body["expiresAtLedger"]) == (SELLER, "-77", 4321)
@@ -103,9 +116,16 @@ def test_describe_price_names_the_amount_seller_and_payer() -> None:
         assert word in text
 
 
-def test_interrupted_outcome_is_unpaid_before_signing_and_undecided_after() -> None:
-    approver = PromptingApprover(WALLET, is_approved=True)
-    assert exit_code(interrupted_outcome(approver)) == 1
-    approver.on_signed(offer()[1], SIGNED)
-    assert exit_code(interrupted_outcome(approver)) == 3
-    assert "nonce -77" in describe(interrupted_outcome(approver))[0]
+def test_command_that_breaks_off_is_unpaid_before_signing_and_undecided_after(
+    tmp_path: Path,
+) -> None:
+    approver = PromptingApprover(WALLET, tmp_path, NodeAddress("http://node/"), is_approved=True)
+    broken = broken_outcome(approver.trail, "you interrupted it")
+    assert broken == Unpaid("You interrupted it; nothing was signed.")
+    approver.on_signed(SIGNED)
+    assert approver.trail.file is not None
+    kept, node = open_payment(approver.trail.file)
+    assert (kept.transfer, node) == (SIGNED.transfer, NodeAddress("http://node/"))
+    broken = broken_outcome(approver.trail, "you interrupted it")
+    assert exit_code(broken) == 3
+    assert "nonce -77" in describe(broken)[0]

@@ -11,6 +11,7 @@ from farebox.cli.networks import node_endpoint
 from farebox.kernel.networks import Network
 
 URL = "http://127.0.0.1:1/"
+TOKEN = "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC"
 
 
 @pytest.fixture
@@ -80,6 +81,9 @@ def test_wallet_new_prints_the_address_and_never_the_key(tmp_path: Path) -> None
         (("--network", "mainnet"), "name testnet or pubnet"),
         (("--rpc-url", "http://127.0.0.1:1"), "--rpc-url needs --network"),
         (("--network", "pubnet"), "FAREBOX_RPC_URL_PUBNET"),
+        (("--yes",), "--yes needs --network"),
+        (("--max-life", "0"), "x>=15"),
+        (("--look", __file__), "or a payment's file with --look or --repeat"),
         (("--network", "testnet", "--rpc-url", "file:///x"), "https:// URL"),
         (("--max-amount", "1,5"), "an amount such as 0.05"),
         (("--max-amount", "0.00000001"), "an amount such as 0.05"),
@@ -88,7 +92,13 @@ def test_wallet_new_prints_the_address_and_never_the_key(tmp_path: Path) -> None
         (("--header", "X: a\r\nY: b"), "Name: value"),
         (("--timeout", "0"), "x>=1"),
         (
-            ("--yes", "--asset", "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC"),
+            (
+                "--yes",
+                "--network",
+                "testnet",
+                "--asset",
+                "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+            ),
             "needs --max-amount",
         ),
     ],
@@ -99,6 +109,14 @@ def test_wrong_usage_exits_with_two_and_names_the_correct_form(
     result = run("pay", URL, "--wallet", wallet, *arguments)
     assert result.exit_code == 2, result.output
     assert words in result.output
+
+
+@pytest.mark.parametrize("option", ["--look", "--repeat"])
+def test_file_that_is_no_payment_is_wrong_usage(option: str) -> None:
+    result = run("pay", option, __file__)
+    assert result.exit_code == 2
+    assert "is not a payment kept by" in result.stderr
+    assert run("pay").exit_code == 2
 
 
 def test_pay_without_a_wallet_names_the_command_that_makes_one() -> None:

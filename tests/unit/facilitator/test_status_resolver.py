@@ -5,14 +5,18 @@ import pytest
 from stellar_sdk import Address as SdkAddress
 from stellar_sdk import scval, xdr
 
-from farebox.facilitator.journal.status_resolver import derive_status, has_extra_movement
+from farebox.facilitator.journal.status_resolver import (
+    add_landed_hash,
+    derive_status,
+    has_extra_movement,
+)
 from farebox.facilitator.settlement import SettlementState
 from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.stellar.rpc import LedgerStatus, TransactionFound
 from farebox.submission.fate import Dead, Unproven
 from farebox.x402.reasons import Reason
-from support.claims import claim
+from support.claims import claim, signed_envelope
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 ASSET, OTHER_ASSET = contract_address(bytes([1]) * 32), contract_address(bytes([2]) * 32)
@@ -108,3 +112,28 @@ def test_dead_and_unproven_fates_have_reasons_of_their_own() -> None:
         SettlementState.UNPROVEN,
         Reason.OUTCOME_UNPROVEN,
     )
+
+
+@pytest.mark.parametrize(
+    ("hash_of", "inner", "landed_hash", "fee"),
+    [
+        ("newest", None, None, 23_000),
+        ("earlier", None, bytes([1]) * 32, 23_000),
+        ("stranger", bytes([11]) * 32, bytes([11]) * 32, 0),
+        ("stranger", bytes([12]) * 32, bytes([12]) * 32, 0),
+    ],
+)
+def test_landing_of_any_envelope_of_the_payment_is_recorded_with_its_own_hash_and_fee(
+    hash_of: str, inner: bytes | None, landed_hash: bytes | None, fee: int
+) -> None:
+    earlier = signed_envelope(tx_hash=bytes([1]) * 32, inner_hash=bytes([11]) * 32)
+    newest = signed_envelope(tx_hash=bytes([2]) * 32, inner_hash=bytes([12]) * 32)
+    hashes = {"newest": bytes([2]) * 32, "earlier": bytes([1]) * 32, "stranger": bytes([99]) * 32}
+    seen = replace(
+        found(event()),
+        hash=hashes[hash_of].hex(),
+        inner_hash=None if inner is None else inner.hex(),
+    )
+    final = add_landed_hash(derive_status(seen, CLAIM), seen, newest.in_place_of(earlier))
+    assert (final.state, final.landed_hash) == (SettlementState.CONFIRMED, landed_hash)
+    assert final.fee_charged == fee

@@ -1,9 +1,15 @@
 """Verdicts from a node's simulation, and the shortest life an authorization must have left."""
 
+from dataclasses import replace
+
 import pytest
 
 from farebox.facilitator.verification.operator_rules import AssetRule, OperatorRules
-from farebox.facilitator.verification.verdict import expires_too_soon, judge_simulation
+from farebox.facilitator.verification.verdict import (
+    expires_too_soon,
+    judge_expiry,
+    judge_simulation,
+)
 from farebox.kernel.addresses import account_address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
@@ -19,6 +25,8 @@ from farebox.stellar.simulation import (
 )
 from farebox.stellar.soroban_data import Resources
 from farebox.x402.reasons import REGISTRY, Reason, Retry
+from support.accepted_payment import RULES as PAYMENT_RULES
+from support.accepted_payment import signed_transfer
 from support.manual_clock import START
 
 NOW = LedgerReading(sequence=100, close_at=START, cadence_s=5, age_s=1)
@@ -26,6 +34,30 @@ NOW = LedgerReading(sequence=100, close_at=START, cadence_s=5, age_s=1)
 
 def simulated(ledger: int) -> Simulated:
     return Simulated(b"", Resources(1, 1, 0, 1, 1, 1, 1), (), ledger)
+
+
+@pytest.mark.parametrize(
+    ("left", "reason"),
+    [
+        (15, Reason.EXPIRATION_TOO_FAR),
+        (0, Reason.EXPIRED),
+        (-60, Reason.EXPIRED),
+        (2, Reason.EXPIRES_TOO_SOON),
+        (12, None),
+    ],
+)
+def test_expiry_is_refused_for_good_only_by_a_confirmed_ledger(
+    left: int, reason: Reason | None
+) -> None:
+    """Control: the refusal by whichever ledger a node has named last."""
+    transfer = signed_transfer()
+    entry = replace(transfer.entry, expires_at_ledger=NOW.sequence + left)
+    terms = transfer.payment.terms
+    assert judge_expiry(entry, terms, PAYMENT_RULES, NOW) is reason
+    doubtful = replace(NOW, is_confirmed=False)
+    later = None if reason is None else Reason.NETWORK_UNAVAILABLE
+    assert judge_expiry(entry, terms, PAYMENT_RULES, doubtful) is later
+    assert REGISTRY[Reason.NETWORK_UNAVAILABLE].retry is Retry.LATER
 
 
 _OWN_REASON = {

@@ -280,3 +280,48 @@ async def test_next_close_is_expected_one_cadence_after_the_last() -> None:
     assert bench.clock.next_close_in() == pytest.approx(-3.5), "late, but due any moment"
     bench.time.turn(5)
     assert bench.clock.next_close_in() is None, "no expectation is left"
+
+
+async def test_ledger_far_ahead_is_confirmed_by_a_later_one(bench_at_100: Bench) -> None:
+    bench = bench_at_100
+    await bench.sees(closed(163, 500), every_s=2)
+    reading = bench.clock.now()
+    assert (reading.sequence, reading.is_confirmed) == (163, False)
+    await bench.sees(closed(163, 500), every_s=2)
+    assert not bench.clock.now().is_confirmed, "the same ledger again is the same look"
+    await bench.sees(closed(164, 505), every_s=2)
+    assert bench.clock.now().is_confirmed, "two looks agree"
+
+
+async def test_ledger_far_ahead_is_not_confirmed_by_ledgers_before_it(bench_at_100: Bench) -> None:
+    bench = bench_at_100
+    await bench.sees(closed(163, 500), closed(101, 505), every_s=2)
+    assert not bench.clock.now().is_confirmed
+    await bench.sees(closed(102, 510), every_s=4)
+    reading = bench.clock.now()
+    assert (reading.sequence, reading.is_confirmed) == (102, True), "two looks agree"
+
+
+@pytest.mark.parametrize("ahead", [40, 60, 99])
+@pytest.mark.parametrize("ledger_s", [0, 5, 60])
+async def test_cadence_is_not_learned_from_a_node_that_is_ahead(ahead: int, ledger_s: int) -> None:
+    """The network closes a ledger a second; the node states `ledger_s` seconds for each.
+
+    Control: the cadence of close times alone, by which payments outlive their window.
+    """
+    bench = Bench()
+    await bench.sees(*(closed(n, n) for n in range(1, 61)), every_s=1)
+    assert bench.clock.now().cadence_s == 1.0
+    await bench.sees(closed(60 + ahead, 60 + ahead * ledger_s), every_s=1)
+    assert bench.clock.now().cadence_s == 1.0
+    await bench.sees(*(closed(60 + n, 60 + n) for n in range(2, 12)), every_s=1)
+    reading = bench.clock.now()
+    assert (reading.sequence, reading.cadence_s) == (71, 1.0), "nor afterwards"
+
+
+@pytest.fixture
+async def bench_at_100() -> Bench:
+    bench = Bench()
+    await bench.sees(*(closed(n, 5 * n) for n in range(70, 101)), every_s=5)
+    assert bench.clock.now().is_confirmed
+    return bench

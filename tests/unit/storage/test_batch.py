@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from farebox.storage.batch import Batch
-from farebox.storage.faults import Conflict, DatabaseUnavailable
+from farebox.storage.faults import Conflict, DatabaseUnavailable, LimitExceeded, StatementRefused
 from support.waiting import until
 
 
@@ -57,6 +57,29 @@ async def test_refused_item_fails_alone() -> None:
     assert (answers[0], answers[2]) == (2, 6)
     assert isinstance(answers[1], Conflict)
     assert doubling.batches == [[1, 13, 3], [1], [13], [3]]
+
+
+async def test_item_that_exceeds_a_limit_of_the_server_fails_alone() -> None:
+    async def run(items: Sequence[int]) -> list[int]:
+        if 13 in items:
+            raise LimitExceeded("54000", "index row is too large")
+        return list(items)
+
+    answers = await asyncio.gather(*map(Batch(run).add, (1, 13, 3)), return_exceptions=True)
+    assert (answers[0], answers[2]) == (1, 3)
+    assert isinstance(answers[1], DatabaseUnavailable)
+
+
+async def test_missing_grant_fails_the_whole_batch_at_once() -> None:
+    batches: list[int] = []
+
+    async def run(items: Sequence[int]) -> list[int]:
+        batches.append(len(items))
+        raise StatementRefused("42501", "permission denied for table t")
+
+    answers = await asyncio.gather(*map(Batch(run).add, (1, 2, 3)), return_exceptions=True)
+    assert [type(answer) for answer in answers] == [DatabaseUnavailable] * 3
+    assert batches == [3]
 
 
 async def test_lost_connection_fails_the_whole_batch_without_a_retry() -> None:

@@ -25,6 +25,7 @@ from farebox.stellar.rpc import (
 )
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.submit import Submitter
+from farebox.submission.try_again_later import TryAgainLaterCause
 from support.fake_rpc import FakeRpc
 from support.manual_clock import START, ManualClock
 from support.promises import case
@@ -88,17 +89,19 @@ class LivelyNode(FakeRpc):
 
 
 class Watch:
-    """Finds what the node has as landed; otherwise indeterminate."""
+    """Finds what the node has as landed, or what lands after the delivery."""
 
-    def __init__(self, node: LivelyNode) -> None:
+    def __init__(self, node: LivelyNode, *later: TransactionFound) -> None:
         self._node = node
+        self._later = {each.hash: each for each in later}
         self.calls = 0
 
     async def fate(
         self, sent: SentEnvelope, *, until: float
     ) -> TransactionFound | Dead | Indeterminate:
         self.calls += 1
-        return self._node.landed.get(sent.tx_hash.hex(), Indeterminate())
+        found = self._node.landed | self._later
+        return found.get(sent.tx_hash.hex(), Indeterminate())
 
 
 def submitter_on(node: LivelyNode, watch: Watch | None = None, **more: object) -> Submitter:
@@ -119,7 +122,9 @@ async def submit(
     async def taken() -> None:
         return None
 
-    return await submitter.submit(sent, until=until, on_taken=taken, may_be_sent=may_be_sent)
+    return await submitter.submit(
+        sent, until=until, on_taken=taken, may_be_sent=may_be_sent, may_be_replaced=True
+    )
 
 
 @pytest.fixture
@@ -130,8 +135,8 @@ def clock() -> ManualClock:
 async def test_submit_sends_the_same_bytes_after_each_ledger_on_try_again_later(
     clock: ManualClock,
 ) -> None:
-    node = LivelyNode(clock, [LATER, LATER, PENDING], landed={HASH: LANDED})
-    assert await submit(submitter_on(node)) == LANDED
+    node = LivelyNode(clock, [LATER, LATER, PENDING])
+    assert await submit(submitter_on(node, Watch(node, LANDED))) == LANDED
     assert node.sent_at == [101, 102, 103]
     assert node.bodies == {base64.b64encode(b"envelope").decode()}
 
@@ -145,8 +150,8 @@ async def test_submit_waits_for_a_ledger_without_calling_the_node(clock: ManualC
 async def test_submit_reads_the_ledger_from_the_account_without_a_ledger_clock(
     clock: ManualClock,
 ) -> None:
-    node = LivelyNode(clock, [LATER, PENDING], landed={HASH: LANDED})
-    submitter = Submitter(node, Watch(node), clock, poll_s=1, deliver_s=12)
+    node = LivelyNode(clock, [LATER, PENDING])
+    submitter = Submitter(node, Watch(node, LANDED), clock, poll_s=1, deliver_s=12)
     assert await submit(submitter) == LANDED
     assert node.sent_at == [101, 102]
 
@@ -158,15 +163,19 @@ async def test_submit_ends_in_time_when_the_ledger_clock_is_stale(clock: ManualC
         raise ClockStale(Network.TESTNET)
 
     node.now = stale  # type: ignore[method-assign]
-    assert await submit(submitter_on(node)) == Refused("queue_full")
+    assert await submit(submitter_on(node)) == Indeterminate(TryAgainLaterCause.QUEUE_FULL)
     assert clock.monotonic() <= 12
 
 
-async def test_submit_refuses_a_sequence_number_used_by_another_transaction(
+async def test_submit_is_indeterminate_when_the_number_is_used_after_try_again_later(
     clock: ManualClock,
 ) -> None:
+    """The envelope itself may have used it: a node that does not find it yet proves nothing.
+
+    Control: a refusal as `txBAD_SEQ`, after which another envelope is made.
+    """
     node = LivelyNode(clock, [LATER], used=lambda ledger: 6 if ledger < 102 else 7)
-    assert await submit(submitter_on(node)) == Refused("txBAD_SEQ")
+    assert await submit(submitter_on(node)) == Indeterminate()
     assert node.sent_at == [101, 102]
 
 
@@ -209,17 +218,18 @@ async def test_envelope_accepted_before_is_banned_when_refused_later(
 
 
 @pytest.mark.parametrize(
-    ("is_same_source", "code"), [(True, "source_pending"), (False, "queue_full")]
+    ("is_same_source", "cause"),
+    [(True, TryAgainLaterCause.SOURCE_PENDING), (False, TryAgainLaterCause.QUEUE_FULL)],
 )
 async def test_submit_names_source_pending_or_queue_full(
-    clock: ManualClock, *, is_same_source: bool, code: str
+    clock: ManualClock, *, is_same_source: bool, cause: TryAgainLaterCause
 ) -> None:
     other_source = SENT.source if is_same_source else account_address(b"\1" * 32)
     other = replace(SENT, tx_hash=bytes(32), source=other_source)
     node = LivelyNode(clock, [replace(PENDING, hash="00" * 32), LATER])
     submitter = submitter_on(node)
     await submit(submitter, other)
-    assert await submit(submitter) == Refused(code)
+    assert await submit(submitter) == Indeterminate(cause)
 
 
 async def test_submit_repeats_an_unused_number_before_refusing_it_as_bad_sequence(
@@ -345,3 +355,27 @@ async def test_possibly_sent_envelope_is_looked_up_before_it_is_sent_again(
     node = LivelyNode(clock, [LOST], landed={HASH: LANDED})
     assert await submit(submitter_on(node)) == LANDED
     assert len(node.sent_at) == 1
+
+
+@case("RL-018")
+@pytest.mark.parametrize("code", ["-19", "7", "txFAILED", "txINTERNAL_ERROR", "txSUCCESS", None])
+async def test_send_error_that_proves_nothing_is_indeterminate(
+    clock: ManualClock, code: str | None
+) -> None:
+    """Control: any code as a refusal; then the envelope lands, and its payment is gone."""
+    node = LivelyNode(clock, [SendResponse(SendStatus.ERROR, HASH, 101, result_code=code)])
+    assert await submit(submitter_on(node)) == Indeterminate()
+    node.landed[HASH] = LANDED
+    assert await submit(submitter_on(node)) == LANDED
+
+
+async def test_fee_that_is_too_low_after_try_again_later_is_no_refusal(clock: ManualClock) -> None:
+    """The node may have kept it; another with the fee that it names may be made in its place."""
+    low = SendResponse(
+        SendStatus.ERROR, HASH, 101, result_code="txINSUFFICIENT_FEE", required_fee=Stroops(900)
+    )
+    node = LivelyNode(clock, [LATER, low])
+    outbid = Indeterminate(TryAgainLaterCause.QUEUE_FULL, Stroops(900))
+    assert await submit(submitter_on(node)) == outbid
+    node = LivelyNode(clock, [LOST, low])
+    assert await submit(submitter_on(node)) == Indeterminate(), "it may be in the queue"

@@ -19,6 +19,7 @@ from farebox.stellar.rpc import (
 )
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.submit import Submitter
+from farebox.submission.try_again_later import TryAgainLaterCause
 from farebox.submission.watch import look_up_inner
 from support.fake_rpc import FakeRpc
 from support.manual_clock import START, ManualClock
@@ -112,9 +113,13 @@ def taken() -> Taken:
     return Taken()
 
 
-async def submit(rpc: ScriptedRpc, taken: Taken, *, until: float = 30) -> Fate:
+async def submit(
+    rpc: ScriptedRpc, taken: Taken, *, until: float = 30, may_be_replaced: bool = False
+) -> Fate:
     submitter = Submitter(rpc, Polling(rpc), rpc.clock, poll_s=1, deliver_s=10)
-    return await submitter.submit(SENT, until=until, on_taken=taken)
+    return await submitter.submit(
+        SENT, until=until, on_taken=taken, may_be_replaced=may_be_replaced
+    )
 
 
 @pytest.mark.parametrize("answer", [PENDING, DUPLICATE])
@@ -154,15 +159,20 @@ async def test_submit_is_indeterminate_after_one_lost_response_among_refused_con
     assert await submit(ScriptedRpc(clock, [LOST, NOT_SENT]), taken) == Indeterminate()
 
 
-async def test_submit_refuses_with_queue_full_when_the_queue_stays_full(
+async def test_submit_leaves_a_full_queue_in_time_to_a_caller_that_may_replace_the_envelope(
     clock: ManualClock, taken: Taken
 ) -> None:
-    fate = await submit(ScriptedRpc(clock, [LATER]), taken)
-    assert fate == Refused("queue_full")
-    assert isinstance(fate, Refused)
-    assert fate.is_for_now
-    assert not Refused("txBAD_SEQ").is_for_now
+    fate = await submit(ScriptedRpc(clock, [LATER]), taken, may_be_replaced=True)
+    assert fate == Indeterminate(TryAgainLaterCause.QUEUE_FULL)
     assert clock.monotonic() <= 10  # the time there is to deliver it
+
+
+async def test_submit_finds_the_landing_of_an_envelope_that_no_node_queued(
+    clock: ManualClock, taken: Taken
+) -> None:
+    """Control: a refusal for a full queue that ends the search."""
+    rpc = ScriptedRpc(clock, [LATER], [LANDED])
+    assert await submit(rpc, taken) == LANDED
 
 
 async def test_submit_returns_a_refusal_of_an_envelope_never_sent(

@@ -1,12 +1,14 @@
 import type { Plan } from "@/api/automationTypes";
 import type { PlanQuery } from "@/api/automations";
 import { NETWORK_NAMES, useServedNetworks } from "@/api/networks";
+import type { Network } from "@/api/types";
 import { PageLink, useAddress, useChangeAddress } from "@/ui/address";
 import { Answer } from "@/ui/Answer";
 import { Badge } from "@/ui/Badge";
 import { Button, buttonClasses } from "@/ui/Button";
 import { Select } from "@/ui/Field";
 import { LoadMore } from "@/ui/LoadMore";
+import { Money } from "@/ui/Money";
 import { Note } from "@/ui/Note";
 import { Page } from "@/ui/Page";
 import { Empty } from "@/ui/PageState";
@@ -17,6 +19,7 @@ import styles from "./Automation.module.css";
 import { isNarrowed, NO_FILTERS, readFilters } from "./planFilters";
 import { planPath } from "./planPath";
 import { hasEnded, KINDS, STATUSES } from "./planStates";
+import { usePlanTokens } from "./planTokens";
 import { describeSchedule } from "./scheduleDraft";
 import { useCredits, usePlans } from "./usePlans";
 
@@ -111,13 +114,28 @@ function NoPlans({ filters }: { filters: PlanQuery }) {
   );
 }
 
-/** Paid runs that no plan holds; nothing is said while there are none. */
+/** What was paid and no plan holds; nothing is said while there is nothing. */
 function CreditNote() {
   const { data } = useCredits();
-  const held = (data?.items ?? []).filter((each) => each.runs > 0);
+  const held = (data?.items ?? []).filter((each) => BigInt(each.amount) > 0n);
   if (held.length === 0) return null;
-  const said = held.map((each) => `${each.runs} ${each.runs === 1 ? "run" : "runs"} on ${NETWORK_NAMES[each.network]}`);
-  return <Note tone="good">Credit: {said.join(", ")}. The next plan there uses it first.</Note>;
+  return (
+    <Note tone="good">
+      {held.map((each) => (
+        <CreditText key={`${each.network} ${each.asset}`} {...each} />
+      ))}
+      The next plan there uses it first.
+    </Note>
+  );
+}
+
+function CreditText({ network, asset, amount }: { network: Network; asset: string; amount: string }) {
+  const token = usePlanTokens(network).tokenOf(asset);
+  return (
+    <>
+      Credit on {NETWORK_NAMES[network]}: <Money amount={amount} {...token} />.{" "}
+    </>
+  );
 }
 
 /** The plans of the wallet. */

@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { Plan, Quote, RunPaymentResult } from "@/api/automationTypes";
 import { NETWORK_NAMES } from "@/api/networks";
 import { PayProblem } from "@/payment/PayProblem";
+import { PurchaseProblem } from "@/payment/seller";
 import { Button } from "@/ui/Button";
 import { Actions } from "@/ui/Dialog";
 import { Field, Select } from "@/ui/Field";
@@ -9,15 +10,14 @@ import { Identifier } from "@/ui/Identifier";
 import { Money } from "@/ui/Money";
 import { Note } from "@/ui/Note";
 import { Facts } from "@/ui/Page";
-import { Problem } from "@/ui/PageState";
+import { Loading, Problem } from "@/ui/PageState";
 import { Time } from "@/ui/Time";
 import type { Wallet } from "@/wallet/wallet";
 import { chosenWallet, WALLETS } from "@/wallet/wallets";
 import styles from "./Automation.module.css";
-import type { PayFlow } from "./payRuns";
+import type { RunsFlow, RunsPurchase } from "./payRuns";
 import { usePlanTokens } from "./planTokens";
 import { QuoteText } from "./QuoteText";
-import type { PayRuns } from "./usePayRuns";
 import { usePayRuns } from "./usePayRuns";
 
 interface PayForRunsProps {
@@ -28,7 +28,7 @@ interface PayForRunsProps {
 }
 
 /** The order: how many runs. A price of 0 is paid by the click. */
-function Order({ plan, quote, isTopUp, pay, flow }: PayForRunsProps & { pay: PayRuns; flow: PayFlow }) {
+function Order({ plan, quote, isTopUp, pay, flow }: PayForRunsProps & { pay: RunsPurchase; flow: RunsFlow }) {
   const most = plan.runLimit - plan.runsCredited;
   const [typed, setTyped] = useState(isTopUp ? String(most) : "");
   const runs = typed === "" ? null : /^\d{1,7}$/.test(typed) ? Number(typed) : 0;
@@ -36,8 +36,8 @@ function Order({ plan, quote, isTopUp, pay, flow }: PayForRunsProps & { pay: Pay
   const isFree = quote?.isFree === true;
   return (
     <div className="stack">
-      {flow.step === "idle" && flow.notice !== null && <Note tone="warn">{flow.notice}</Note>}
-      {flow.step === "idle" && flow.problem !== null && <Problem error={flow.problem} isSmall />}
+      {flow.step === "ended" && flow.outcome.kind === "refused" && <Note tone="warn">{flow.outcome.message}</Note>}
+      {flow.step === "form" && flow.problem !== null && <Problem error={flow.problem} isSmall />}
       {quote !== null && !isTopUp && <QuoteText quote={quote} />}
       {(isTopUp || (!isFree && most > 1)) && (
         <Field
@@ -65,7 +65,7 @@ function Order({ plan, quote, isTopUp, pay, flow }: PayForRunsProps & { pay: Pay
   );
 }
 
-function Offer({ plan, flow, pay }: { plan: Plan; flow: Extract<PayFlow, { step: "offered" | "preparing" }>; pay: PayRuns }) {
+function Offer({ plan, flow, pay }: { plan: Plan; flow: Extract<RunsFlow, { step: "offered" | "preparing" }>; pay: RunsPurchase }) {
   const [walletId, setWalletId] = useState(() => chosenWallet().id);
   const wallet = WALLETS.find((each) => each.id === walletId) ?? chosenWallet();
   const { tokenOf } = usePlanTokens(plan.network);
@@ -95,7 +95,7 @@ function Offer({ plan, flow, pay }: { plan: Plan; flow: Extract<PayFlow, { step:
         <Button onClick={pay.back} disabled={isPending}>
           Back
         </Button>
-        <Button kind="primary" isPending={isPending} disabled={!wallet.canSignEntries} onClick={() => pay.review(wallet, token)}>
+        <Button kind="primary" isPending={isPending} disabled={!wallet.canSignEntries} onClick={() => pay.pay(terms, wallet, token)}>
           {isPending ? `Open ${wallet.name}` : "Prepare the payment"}
         </Button>
       </Actions>
@@ -103,7 +103,7 @@ function Offer({ plan, flow, pay }: { plan: Plan; flow: Extract<PayFlow, { step:
   );
 }
 
-function Review({ flow, pay }: { flow: Extract<PayFlow, { step: "review" | "signing" }>; pay: PayRuns }) {
+function Review({ flow, pay }: { flow: Extract<RunsFlow, { step: "review" | "signing" }>; pay: RunsPurchase }) {
   const { review } = flow;
   const wallet: Wallet = WALLETS.find((each) => each.name === review.walletName) ?? chosenWallet();
   const isSigning = flow.step === "signing";
@@ -111,7 +111,7 @@ function Review({ flow, pay }: { flow: Extract<PayFlow, { step: "review" | "sign
     <div className="stack">
       {flow.step === "review" && flow.problem !== null && (
         <Problem error={flow.problem} isSmall>
-          <p>Nothing was paid.</p>
+          {!(flow.problem instanceof PurchaseProblem) && <p>Nothing was paid.</p>}
         </Problem>
       )}
       <h3>You will sign with {review.walletName}</h3>
@@ -133,19 +133,27 @@ function Review({ flow, pay }: { flow: Extract<PayFlow, { step: "review" | "sign
   );
 }
 
-function Waiting({ flow, pay }: { flow: Extract<PayFlow, { step: "sending" | "waiting" }>; pay: PayRuns }) {
+const OVER = "The last ledger of its signature has passed, so nothing new can be taken with it. Look at the plan and at your account.";
+
+function Waiting({ flow, pay }: { flow: Extract<RunsFlow, { step: "paying" | "waiting" }>; pay: RunsPurchase }) {
+  const { payment } = flow;
+  const last = flow.step === "waiting" ? flow.last : null;
   return (
     <div className="stack" role="status">
       <p>
-        <strong>The payment is on its way.</strong> This page asks with the same signature until the outcome is known; it
-        is never charged twice. A reload continues as well.
+        <strong>{payment.paymentSignature === null ? "Signed, and not sent yet." : "The payment is on its way."}</strong> This
+        page asks with the same signature until the outcome is known; it is never charged twice. You may close it: your next
+        visit in this browser goes on.
       </p>
-      {flow.step === "waiting" && flow.problem !== null && <Problem error={flow.problem} isSmall />}
+      {last !== null && (last.problem === null ? <p className="foreign">{last.message}</p> : <Problem error={last.problem} isSmall />)}
+      {payment.isOver ? <p>{OVER}</p> : <p>Do not pay again yet: a second signature may pay twice while the first one is valid.</p>}
       <p className="soft">
-        The signature ends <Time at={flow.payment.expiresAt} />.
+        The last ledger of the signature is <span className="numbers">{payment.expirationLedger}</span>, at about{" "}
+        <Time at={payment.expiresAt} format="short" />.
       </p>
       <Actions>
-        <Button isPending={flow.step === "sending"} onClick={pay.again}>
+        {flow.step === "waiting" && payment.isOver && <Button onClick={pay.forget}>I have looked: forget it</Button>}
+        <Button isPending={flow.step === "paying"} onClick={pay.sendAgain}>
           Ask now
         </Button>
       </Actions>
@@ -157,9 +165,11 @@ function Waiting({ flow, pay }: { flow: Extract<PayFlow, { step: "sending" | "wa
 export function PayForRuns(props: PayForRunsProps) {
   const pay = usePayRuns(props.plan.id, props.onPaid);
   const { flow } = pay;
+  if (pay.isPending) return <Loading name="your payments" />;
   switch (flow.step) {
-    case "idle":
+    case "form":
     case "asking":
+    case "ended":
       return <Order {...props} pay={pay} flow={flow} />;
     case "offered":
     case "preparing":
@@ -167,15 +177,7 @@ export function PayForRuns(props: PayForRunsProps) {
     case "review":
     case "signing":
       return <Review flow={flow} pay={pay} />;
-    case "completing":
-      return (
-        <div className="stack" role="status">
-          <p>The wallet has signed. The service puts the signature into the payment; nothing has been sent yet.</p>
-          {flow.problem !== null && <Problem error={flow.problem} isSmall />}
-          {flow.problem !== null && <Button onClick={pay.finish}>Continue with the same signature</Button>}
-        </div>
-      );
-    case "sending":
+    case "paying":
     case "waiting":
       return <Waiting flow={flow} pay={pay} />;
   }

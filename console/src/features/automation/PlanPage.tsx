@@ -22,6 +22,7 @@ import { PreflightList } from "./PreflightList";
 import { RevokeSession } from "./RevokeSession";
 import { RunCalendar } from "./RunCalendar";
 import { RunHistory } from "./RunHistory";
+import { useOpenRuns } from "./usePayRuns";
 import { usePlan, usePreflight } from "./usePlans";
 
 function Checks({ detail: { proposal: plan } }: { detail: PlanDetail }) {
@@ -49,6 +50,7 @@ function Checks({ detail: { proposal: plan } }: { detail: PlanDetail }) {
 function Overview({ detail }: { detail: PlanDetail }) {
   const { proposal: plan, session } = detail;
   const isSetUp = stepOf(plan) === 4;
+  useOpenRuns(plan.id);
   return (
     <div className={styles["sections"]}>
       <NextStep detail={detail} />

@@ -1,93 +1,88 @@
 import type { RunPaymentResult } from "@/api/automationTypes";
 import type { RunOrder } from "@/api/automations";
+import { payForRuns } from "@/api/automations";
 import { ApiError } from "@/api/errors";
-import { asRecord, isRecord } from "@/api/records";
-import type { Challenge, Review } from "@/payment/terms";
+import { asRecord } from "@/api/records";
+import type { JsonObject } from "@/api/records";
+import type { Flow } from "@/payment/flow";
+import type { Outcome } from "@/payment/outcome";
+import { IN_DOUBT, openOutcome, outcomeOfFailure } from "@/payment/outcome";
+import type { Seller } from "@/payment/seller";
+import { Purchases } from "@/payment/purchases";
 import { readChallenge } from "@/payment/terms";
+import type { Purchase } from "@/payment/usePurchase";
+import { Watch } from "@/payment/usePurchase";
 
-/** A signed payment for runs: it is sent as often as needed, and no other one is made meanwhile. */
-export interface SignedRuns {
-  order: RunOrder;
-  paymentSignature: string;
-  /** ISO 8601: no later ledger takes it. */
-  expiresAt: string;
+export type RunsOutcome = Outcome<RunPaymentResult>;
+export type RunsFlow = Flow<RunOrder, RunPaymentResult>;
+export type RunsPurchase = Purchase<RunOrder, RunPaymentResult>;
+
+/** The codes of the route that refuse a payment before it is sent. */
+const UNSENT = new Set([
+  "invalid_payment_header", "illegal_transition", "quote_expired", "payment_in_flight", "limit_exceeded",
+  "automation_unavailable", "account_not_proven",
+]);
+
+/** Reads the answer to an order. The service settles the payment itself, so its word is proof. */
+export function readRuns(answer: unknown, { id }: RunOrder, hasPayment: boolean): RunsOutcome {
+  const { proposal, payment } = asRecord(answer);
+  const { state, transaction } = asRecord(payment);
+  const known = typeof transaction === "string" && transaction !== "" ? transaction : null;
+  if (asRecord(proposal)["id"] === id && state === "confirmed") {
+    return { kind: "answered", answer: answer as RunPaymentResult, isPaid: hasPayment, isProven: hasPayment, transaction: known };
+  }
+  return openOutcome({ message: "The payment is not final yet.", transaction: known });
 }
 
-export type PayFlow =
-  | { step: "idle"; problem: unknown; notice: string | null }
-  | { step: "asking" }
-  | { step: "offered"; order: RunOrder; challenge: Challenge; notice: string | null; problem: unknown }
-  | { step: "preparing"; order: RunOrder; challenge: Challenge }
-  | { step: "review"; order: RunOrder; challenge: Challenge; review: Review; problem: unknown }
-  | { step: "signing"; order: RunOrder; challenge: Challenge; review: Review }
-  | { step: "completing"; order: RunOrder; challenge: Challenge; review: Review; signature: string; problem: unknown }
-  | { step: "sending"; payment: SignedRuns }
-  | { step: "waiting"; payment: SignedRuns; problem: unknown };
+/** Reads a 402: an offer of this order's own route, or the failure of a payment, with its receipt. */
+function readRefused(error: ApiError, order: RunOrder, hasPayment: boolean): RunsOutcome | null {
+  const body = asRecord(error.details);
+  const reason = typeof body["error"] === "string" ? body["error"] : "not stated";
+  if (hasPayment && IN_DOUBT.has(reason)) return null;
+  const challenge = readChallenge(body);
+  const route = `/v1/automations/${order.id}/${order.isTopUp ? "topup" : "payment"}`;
+  const url = asRecord(challenge?.resource)["url"];
+  if (challenge && body["x402Version"] === 2 && typeof url === "string" && url.endsWith(route)) {
+    return { kind: "offer", challenge, reason: hasPayment ? `This payment was not accepted, and nothing was moved. Reason: ${reason}.` : null };
+  }
+  const { success, errorReason } = error.receipt ?? {};
+  if (success !== false || errorReason !== reason) return null;
+  return { kind: "refused", message: `The payment has failed, and nothing was moved. Reason: ${reason}.`, answer: null, isFailedOnLedger: true };
+}
 
-export const IDLE: PayFlow = { step: "idle", problem: null, notice: null };
+/** Reads what was thrown in place of an answer to an order with a payment. */
+export function readFailedOrder(error: unknown, order: RunOrder): RunsOutcome {
+  const read = error instanceof ApiError && error.status === 402 ? readRefused(error, order, true) : null;
+  return read ?? outcomeOfFailure(error, UNSENT);
+}
 
-/** What came of sending an order, with a payment or without one. */
-export type PayOutcome =
-  | { kind: "done"; result: RunPaymentResult }
-  /** The same payment is to be sent again: it may have been settled. */
-  | { kind: "open"; problem: unknown }
-  | { kind: "offer"; challenge: Challenge; notice: string | null }
-  | { kind: "ended"; problem: unknown; notice: string | null };
+async function ask(order: RunOrder): Promise<RunsOutcome> {
+  try {
+    return readRuns(await payForRuns(order, null), order, false);
+  } catch (error) {
+    const read = error instanceof ApiError && error.status === 402 ? readRefused(error, order, false) : null;
+    if (read) return read;
+    throw error;
+  }
+}
 
-export const outcomeOf = (result: RunPaymentResult): PayOutcome =>
-  result.payment.state === "pending" ? { kind: "open", problem: null } : { kind: "done", result };
+const isRequest = ({ id, runs, isTopUp }: JsonObject): boolean =>
+  typeof id === "string" && typeof isTopUp === "boolean" && (runs === null || typeof runs === "number");
 
-/** Whether a request with a payment that failed like this may be sent again; others sent nothing. */
-const mayRepeat = (error: unknown): boolean =>
-  !(error instanceof ApiError) || error.isOutage || [401, 408, 425, 429].includes(error.status);
-
-/** Reads a refusal of an order; a 402 has an offer, or the reason of a payment that has failed. */
-export function readRefusedOrder(error: unknown, hasPayment: boolean): PayOutcome {
-  if (error instanceof ApiError && error.status === 402) {
-    const body = asRecord(error.details);
-    const challenge = readChallenge(body);
-    const reason = typeof body["error"] === "string" ? body["error"] : null;
-    if (challenge === null) {
-      return { kind: "ended", problem: null, notice: `The payment has failed, and nothing was moved. Reason: ${reason ?? "not stated"}.` };
+/** The runs of a plan. Their offer names the payment by the identifier of its quote. */
+export const runs: Seller<RunOrder, RunPaymentResult> = {
+  kind: "runs",
+  isRequest,
+  keepsIdentifier: true,
+  ask,
+  send: async ({ request }, paymentSignature) => {
+    try {
+      return readRuns(await payForRuns(request, paymentSignature), request, true);
+    } catch (error) {
+      return readFailedOrder(error, request);
     }
-    const notice = hasPayment ? `This payment was not accepted, and nothing was moved. Reason: ${reason ?? "not stated"}.` : null;
-    return { kind: "offer", challenge, notice };
-  }
-  if (hasPayment && mayRepeat(error)) return { kind: "open", problem: error };
-  return { kind: "ended", problem: error, notice: null };
-}
+  },
+};
 
-const PREFIX = "farebox.runs.";
-
-/** Reads a stored payment; anything else than one of ours is none. */
-export function readStoredRuns(text: string | null): SignedRuns | null {
-  if (text === null) return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    if (!isRecord(value) || !isRecord(value["order"])) return null;
-    const { id, runs, isTopUp } = value["order"];
-    const isOrder = typeof id === "string" && typeof isTopUp === "boolean" && (runs === null || typeof runs === "number");
-    const isSigned = typeof value["paymentSignature"] === "string" && typeof value["expiresAt"] === "string";
-    return isOrder && isSigned ? (value as unknown as SignedRuns) : null;
-  } catch {
-    return null;
-  }
-}
-
-export function loadRuns(id: string): SignedRuns | null {
-  try {
-    return readStoredRuns(sessionStorage.getItem(PREFIX + id));
-  } catch {
-    return null;
-  }
-}
-
-/** Keeps a signed payment across a reload until its outcome is known. */
-export function storeRuns(id: string, payment: SignedRuns | null): void {
-  try {
-    if (payment) sessionStorage.setItem(PREFIX + id, JSON.stringify(payment));
-    else sessionStorage.removeItem(PREFIX + id);
-  } catch {
-    // storage is switched off: the payment lives as long as the tab is not reloaded
-  }
-}
+export const runPurchases = new Purchases(runs);
+export const runWatch = new Watch(runPurchases);

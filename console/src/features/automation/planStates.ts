@@ -65,6 +65,10 @@ const PAUSES: Record<string, [happened: string, next: string]> = {
     "The network fee was above the plan's limit twice.",
     "Resume the plan when fees are lower, or propose it again with a higher limit.",
   ],
+  new_quote: [
+    "A run costs the network more than you have paid for it.",
+    "What was left is your credit. Pay for the runs at the new price, then resume the plan.",
+  ],
   target_upgraded: [
     "The contract's code has changed since you proposed the plan.",
     "Look at what changed. If you agree with it, cancel this plan and propose it again.",

@@ -40,6 +40,9 @@ const REASONS: Record<string, string> = {
   used_by_another: "Another transaction has used this run's authorization; it counts as the run.",
   target_upgraded: "The contract's code has changed.",
   low_balance: "The account holds too little.",
+  fee_above_quote: "The network fee was more than was paid for the run.",
+  loss_owner: "Too many of your runs have failed lately; it waits.",
+  loss_new_owners: "Runs of new owners have failed lately; it waits.",
   fee_ceiling: "The network fee was above the plan's limit.",
 };
 

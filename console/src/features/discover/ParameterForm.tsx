@@ -4,7 +4,7 @@ import { Field, Select, TextArea } from "@/ui/Field";
 import type { InputField } from "./inputForm";
 import { formOf, initialValues, readForm } from "./inputForm";
 import type { Listing } from "./listing";
-import type { CallArguments } from "./purchaseFlow";
+import type { CallArguments } from "./pay";
 
 interface ParameterFormProps {
   listing: Listing;

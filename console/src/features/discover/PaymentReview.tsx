@@ -1,15 +1,15 @@
+import { PurchaseProblem } from "@/payment/seller";
 import { Button } from "@/ui/Button";
 import { CodeBlock } from "@/ui/CodeBlock";
 import { Actions } from "@/ui/Dialog";
 import { Problem } from "@/ui/PageState";
 import { chosenWallet, WALLETS } from "@/wallet/wallets";
 import styles from "./Discover.module.css";
-import type { Flow } from "./purchaseFlow";
-import type { Purchase } from "./usePurchase";
+import type { CallFlow, CallPurchase } from "./pay";
 
 interface PaymentReviewProps {
-  flow: Extract<Flow, { step: "review" | "signing" }>;
-  purchase: Purchase;
+  flow: Extract<CallFlow, { step: "review" | "signing" }>;
+  purchase: CallPurchase;
 }
 
 /** What will be signed, in sentences made from its bytes, and the button that has it signed. */
@@ -21,7 +21,7 @@ export function PaymentReview({ flow, purchase }: PaymentReviewProps) {
     <div className="stack">
       {flow.step === "review" && flow.problem !== null && (
         <Problem error={flow.problem} isSmall>
-          <p>Nothing was paid.</p>
+          {!(flow.problem instanceof PurchaseProblem) && <p>Nothing was paid.</p>}
         </Problem>
       )}
       <h3>You will sign with {review.walletName}</h3>

@@ -11,13 +11,12 @@ import styles from "./Discover.module.css";
 import type { Listing } from "./listing";
 import { tokenOf } from "./listing";
 import { ListedPrice } from "./ListedPrice";
-import type { Flow } from "./purchaseFlow";
-import type { Purchase } from "./usePurchase";
+import type { CallFlow, CallPurchase } from "./pay";
 
 interface TermsChoiceProps {
   listing: Listing;
-  flow: Extract<Flow, { step: "offered" | "preparing" }>;
-  purchase: Purchase;
+  flow: Extract<CallFlow, { step: "offered" | "preparing" }>;
+  purchase: CallPurchase;
   /** The signed-in wallet, when there is one: paying needs no session. */
   owner: string | null;
 }

@@ -1,17 +1,16 @@
 import { useEffect, useRef, useState } from "react";
 import { useOwner } from "@/api/session";
 import { Card } from "@/ui/Page";
-import { Problem } from "@/ui/PageState";
-import { Button } from "@/ui/Button";
+import { Loading, Problem } from "@/ui/PageState";
 import type { Listing } from "./listing";
 import { purchaseKey } from "./listing";
+import type { CallPurchase } from "./pay";
+import { useCallPurchase } from "./pay";
 import { ParameterForm } from "./ParameterForm";
 import { PaymentReview } from "./PaymentReview";
 import { PurchaseOutcome } from "./PurchaseOutcome";
 import { PurchaseWaiting } from "./PurchaseWaiting";
 import { TermsChoice } from "./TermsChoice";
-import type { Purchase } from "./usePurchase";
-import { usePurchase } from "./usePurchase";
 
 /** Tries a listing: its parameters, the 402, the signature, the receipt and the response. */
 export function TryIt({ listing }: { listing: Listing }) {
@@ -41,16 +40,16 @@ function useFocusOnStep(step: string) {
 }
 
 function Steps({ listing }: { listing: Listing }) {
-  const purchase = usePurchase(purchaseKey(listing));
+  const purchase = useCallPurchase(purchaseKey(listing));
   const element = useFocusOnStep(purchase.flow.step);
   return (
     <div className="stack" ref={element} tabIndex={-1}>
-      <Step listing={listing} purchase={purchase} />
+      {purchase.isPending ? <Loading name="your purchases" /> : <Step listing={listing} purchase={purchase} />}
     </div>
   );
 }
 
-function Step({ listing, purchase }: { listing: Listing; purchase: Purchase }) {
+function Step({ listing, purchase }: { listing: Listing; purchase: CallPurchase }) {
   const owner = useOwner();
   const { flow } = purchase;
   const [typed, setTyped] = useState<Record<string, string> | null>(null);
@@ -75,18 +74,6 @@ function Step({ listing, purchase }: { listing: Listing; purchase: Purchase }) {
     case "review":
     case "signing":
       return <PaymentReview flow={flow} purchase={purchase} />;
-    case "completing":
-      return (
-        <div className="stack" role="status">
-          <p>The wallet has signed. The service puts the signature into the payment; nothing has been sent yet.</p>
-          {flow.problem !== null && (
-            <>
-              <Problem error={flow.problem} isSmall />
-              <Button onClick={purchase.completeAgain}>Continue with the same signature</Button>
-            </>
-          )}
-        </div>
-      );
     case "paying":
     case "waiting":
       return <PurchaseWaiting listing={listing} flow={flow} purchase={purchase} />;

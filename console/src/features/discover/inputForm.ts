@@ -2,7 +2,7 @@ import { asRecord, asTexts, isRecord, memberOf } from "@/api/records";
 import type { JsonObject } from "@/api/records";
 import type { Listing } from "./listing";
 import { readBlock, schemaOf } from "./listing";
-import type { CallArguments } from "./purchaseFlow";
+import type { CallArguments } from "./pay";
 
 type Place = "pathParams" | "query" | "body";
 export type FieldType = "text" | "number" | "integer" | "boolean" | "json";

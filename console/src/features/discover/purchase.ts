@@ -1,8 +1,9 @@
 import type { ToolRefusal, ToolResult } from "@/api/mcp";
 import { asRecord } from "@/api/records";
 import type { JsonObject } from "@/api/records";
+import type { Outcome } from "@/payment/outcome";
+import { IN_DOUBT, openOutcome } from "@/payment/outcome";
 import { readChallenge } from "@/payment/terms";
-import type { Challenge } from "@/payment/terms";
 
 /** The answer of the resource. `body` is a stranger's. */
 export interface Delivery {
@@ -12,19 +13,8 @@ export interface Delivery {
   body: unknown;
 }
 
-/** The outcome of a call, as `docs/agents.md` defines it. */
-export type CallOutcome =
-  | { kind: "challenge"; challenge: Challenge; reason: string | null }
-  /** The resource answered and there is nothing left to do. */
-  | { kind: "answered"; delivery: Delivery; isPaid: boolean; transaction: string | null }
-  /** Certainly nothing was paid; `delivery` is what came in place of it. */
-  | { kind: "not_paid"; message: string; delivery: Delivery | null; isFailedOnLedger: boolean }
-  /** The same payment is to be sent again: it may have been settled, or was never sent. */
-  | { kind: "open"; message: string; retryAfterSeconds: number; transaction: string | null; isPaid: boolean }
-  /** The payment may have been settled, and sending it again settles nothing. */
-  | { kind: "unclear"; message: string; delivery: Delivery | null; transaction: string | null }
-  /** Paid, and no answer will come. */
-  | { kind: "undelivered"; message: string; delivery: Delivery | null; transaction: string | null };
+/** The outcome of a call, as `docs/agents.md` defines it; what a receipt says is not proven yet. */
+export type CallOutcome = Outcome<Delivery>;
 
 const DEFAULT_WAIT_SECONDS = 5;
 const HASH = /^[0-9a-f]{64}$/;
@@ -47,9 +37,11 @@ const waitOf = (data: JsonObject): number => {
   return typeof seconds === "number" && seconds >= 0 ? Math.min(seconds, 3_600) : DEFAULT_WAIT_SECONDS;
 };
 
+/** Why, in a code of the receipt, of the challenge or of the service's own error. */
 const reasonOf = (content: JsonObject): string | null => {
   const receipt = asRecord(content["paymentResponse"]);
-  for (const each of [receipt["errorReason"], content["error"]]) {
+  const error = asRecord(asRecord(content["body"])["error"]);
+  for (const each of [receipt["errorReason"], content["error"], error["code"]]) {
     if (typeof each === "string" && each !== "") return each;
   }
   return null;
@@ -58,61 +50,85 @@ const reasonOf = (content: JsonObject): string | null => {
 const SENTENCES: Record<string, string> = {
   not_sent: "Nothing was paid.",
   failed: "The payment failed on the ledger. Nothing was moved.",
-  unknown: "The payment may have been settled.",
-  settled_not_delivered: "You paid, and the resource did not deliver.",
+  unknown: "It is not known yet whether the payment was settled.",
+  settled_not_delivered: "The answer says that it is paid, and it has no response that counts.",
 };
+const sentenceOf = (outcome: unknown): string => SENTENCES[String(outcome)] ?? "The outcome is not known.";
 
-function readResult(content: JsonObject, hasPayment: boolean): CallOutcome {
+/** Reads the answer to a call without a payment. */
+function readUnpaid(content: JsonObject, message: string): CallOutcome {
   const challenge = readChallenge(content);
-  const delivery = readDelivery(content);
+  const answer = readDelivery(content);
+  if (content["nextAction"] === "COMPLETE" && answer) {
+    return { kind: "answered", answer, isPaid: false, isProven: false, transaction: null };
+  }
+  if (challenge) return { kind: "offer", challenge, reason: null };
+  return { kind: "refused", message, answer, isFailedOnLedger: false };
+}
+
+/** Reads the answer to a payment. What does not say all that it has to leaves the outcome open. */
+function readPaid(content: JsonObject, message: string): CallOutcome {
+  const challenge = readChallenge(content);
+  const answer = readDelivery(content);
   const transaction = challenge ? null : readTransaction(content); // a challenge is a stranger's object
   const { outcome, nextAction } = content;
   const isPaid = content["isPaid"] === true;
-  const sentence = SENTENCES[String(outcome)] ?? "The resource answered.";
-  const reason = reasonOf(content);
-  const message = reason === null ? sentence : `${sentence} The reason: ${reason}.`;
-  if (nextAction === "COMPLETE" && delivery) return { kind: "answered", delivery, isPaid, transaction };
-  if (!hasPayment) {
-    return challenge
-      ? { kind: "challenge", challenge, reason: null }
-      : { kind: "not_paid", message, delivery, isFailedOnLedger: false };
+  if (nextAction === "COMPLETE" && answer && isPaid && transaction !== null) {
+    return { kind: "answered", answer, isPaid, isProven: false, transaction };
   }
-  if (nextAction === "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT" || nextAction === "RETRY") {
-    return { kind: "open", message, retryAfterSeconds: waitOf(content), transaction, isPaid };
+  if (nextAction === "SIGN_PAYMENT_AND_RETRY" && !isPaid && !IN_DOUBT.has(reasonOf(content) ?? "")) {
+    if (outcome === "failed") return { kind: "refused", message, answer, isFailedOnLedger: true };
+    if (outcome === "not_sent") {
+      return challenge ? { kind: "offer", challenge, reason: message } : { kind: "refused", message, answer, isFailedOnLedger: false };
+    }
   }
-  if (outcome === "settled_not_delivered") return { kind: "undelivered", message, delivery, transaction };
-  if (nextAction === "SIGN_PAYMENT_AND_RETRY" && (outcome === "not_sent" || outcome === "failed")) {
-    return challenge && outcome === "not_sent"
-      ? { kind: "challenge", challenge, reason: message }
-      : { kind: "not_paid", message, delivery, isFailedOnLedger: outcome === "failed" };
+  const mayRepeat = nextAction === "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT" || nextAction === "RETRY";
+  if (outcome === "settled_not_delivered" && isPaid && transaction !== null && !mayRepeat) {
+    return { kind: "undelivered", message, answer, transaction };
   }
-  return { kind: "unclear", message, delivery, transaction };
+  return openOutcome({ message, answer, transaction, mayRepeat, retryAfterSeconds: waitOf(content) });
 }
 
 /** The codes of JSON-RPC whose request was refused before anything was sent. */
-const NOT_SENT_CODES = new Set([-32700, -32600, -32601, -32602]);
+const NEVER_SENT_CODES = new Set([-32700, -32600, -32601, -32602]);
 const CALL_ERROR = -32002;
 
+/** Reads a refusal of the service's own; one that could not be read has the code 0. */
 function readRefusal(refusal: ToolRefusal, hasPayment: boolean): CallOutcome {
-  const { outcome, nextAction } = refusal.data;
-  const isNeverSent =
-    NOT_SENT_CODES.has(refusal.code) || (refusal.code === CALL_ERROR && refusal.reason !== "PAID_CALL_FAILED");
-  if (!hasPayment || isNeverSent) {
-    return { kind: "not_paid", message: refusal.message, delivery: null, isFailedOnLedger: false };
+  const { data, code, reason } = refusal;
+  if (!hasPayment) return { kind: "refused", message: refusal.message, answer: null, isFailedOnLedger: false };
+  const isFailedCall = reason === "PAID_CALL_FAILED";
+  const isNeverSent = NEVER_SENT_CODES.has(code) || (code === CALL_ERROR && !isFailedCall);
+  if (isNeverSent || (code === CALL_ERROR && data["outcome"] === "not_sent")) {
+    return {
+      kind: "unsent",
+      message: refusal.message,
+      problem: { message: refusal.message },
+      mayRepeat: !isNeverSent,
+      retryAfterSeconds: waitOf(data),
+    };
   }
-  const message = `${refusal.message} ${SENTENCES[String(outcome)] ?? SENTENCES["unknown"]}`;
-  if (nextAction === "RECONCILE_BEFORE_SIGNING_AGAIN") {
-    return { kind: "unclear", message, delivery: null, transaction: null };
-  }
-  const isPaid = outcome === "settled_not_delivered";
-  return { kind: "open", message, retryAfterSeconds: waitOf(refusal.data), transaction: null, isPaid };
+  const message = `${refusal.message} ${sentenceOf(isFailedCall ? data["outcome"] : "unknown")}`;
+  const mayRepeat = data["nextAction"] !== "RECONCILE_BEFORE_SIGNING_AGAIN";
+  return openOutcome({ message, mayRepeat, retryAfterSeconds: waitOf(data) });
 }
 
-/** Reads what a paid call came to; `hasPayment` says whether a signature was sent. */
+/** Reads what the service says of a paid call; `hasPayment` says whether a signature was sent. */
 export function readOutcome(answer: ToolResult | ToolRefusal, hasPayment: boolean): CallOutcome {
-  return answer.kind === "refused"
-    ? readRefusal(answer, hasPayment)
-    : readResult(answer.content, hasPayment);
+  if (answer.kind === "refused") return readRefusal(answer, hasPayment);
+  const reason = reasonOf(answer.content);
+  const sentence = sentenceOf(answer.content["outcome"]);
+  const message = reason === null ? sentence : `${sentence} The reason: ${reason}.`;
+  return hasPayment ? readPaid(answer.content, message) : readUnpaid(answer.content, message);
+}
+
+/** What an outcome says is paid, once the ledger was looked at; it is only reported until then. */
+export function proven(outcome: CallOutcome, isOnLedger: boolean): CallOutcome {
+  if (outcome.kind === "answered") return { ...outcome, isProven: isOnLedger };
+  if (outcome.kind === "open") return { ...outcome, isPaid: isOnLedger };
+  if (outcome.kind !== "undelivered" || isOnLedger) return outcome;
+  const { message, answer, transaction } = outcome;
+  return openOutcome({ message, answer, transaction, mayRepeat: false });
 }
 
 /** A response as text: JSON in lines, everything else as it came. */

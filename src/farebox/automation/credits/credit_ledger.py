@@ -1,12 +1,16 @@
-"""The ledger of paid runs: an owner's balance on a network is the sum of its rows.
+"""The ledger of credit: an owner's balance on a network is the sum of its rows, in each asset.
 
 A payment is a purchase, keyed by the payment; what a plan takes of the balance is a row below 0.
+Amounts are base units. `runs` says how many runs a row was about, and counts for nothing.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from farebox.automation.credits.run_payment import RunPayment
 from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
@@ -14,77 +18,113 @@ from farebox.storage.pool import Connection
 ONCE: Final = "run_credits_payment_id_key"  # the constraint by which a payment is credited once
 
 
-async def lock_balance(db: Connection, owner: OwnerId, network: Network) -> int:
+@dataclass(frozen=True, slots=True)
+class CreditBalance:
+    """What an owner has paid on a network in an asset, and no plan holds."""
+
+    network: Network
+    asset: Address
+    amount: BaseUnits
+
+
+async def lock_balance(
+    db: Connection, owner: OwnerId, network: Network, asset: Address
+) -> BaseUnits:
     """The balance, which no other transaction takes from until this one ends."""
     await db.execute(
         "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
         f"run credits {owner} {network.value}",
     )
-    return await read_balance(db, owner, network)
+    return await read_balance(db, owner, network, asset)
 
 
-async def read_balance(db: Connection, owner: OwnerId, network: Network) -> int:
+async def read_balance(
+    db: Connection, owner: OwnerId, network: Network, asset: Address
+) -> BaseUnits:
     """The balance as of now."""
-    runs: int = await db.fetchval(
-        "SELECT coalesce(sum(runs), 0) FROM run_credits WHERE owner = $1 AND network = $2",
+    amount = await db.fetchval(
+        """
+        SELECT coalesce(sum(amount), 0) FROM run_credits
+        WHERE owner = $1 AND network = $2 AND asset = $3
+        """,
         owner,
         network.value,
+        asset,
     )
-    return runs
+    return BaseUnits(int(amount))
 
 
-async def list_balances(db: Connection, owner: OwnerId) -> list[tuple[Network, int]]:
-    """The balances of an owner that are not 0, by network."""
+async def list_balances(db: Connection, owner: OwnerId) -> list[CreditBalance]:
+    """The balances of an owner that are not 0, by network and asset."""
     rows = await db.fetch(
         """
-        SELECT network, sum(runs) AS runs FROM run_credits WHERE owner = $1
-        GROUP BY network HAVING sum(runs) <> 0 ORDER BY network
+        SELECT network, asset, sum(amount) AS amount FROM run_credits WHERE owner = $1
+        GROUP BY network, asset HAVING sum(amount) <> 0 ORDER BY network, asset
         """,
         owner,
     )
-    return [(Network(row["network"]), row["runs"]) for row in rows]
+    return [
+        CreditBalance(Network(row["network"]), Address(row["asset"]), BaseUnits(int(row["amount"])))
+        for row in rows
+    ]
 
 
 async def add_purchase(db: Connection, terms: PlanTerms, payment: RunPayment) -> None:
-    """Add the runs that a payment bought.
+    """Add what a payment has paid.
 
     Raises:
         Conflict: the payment is credited already.
     """
+    quote = payment.quote
     await db.execute(
         """
-        INSERT INTO run_credits (owner, network, kind, runs, proposal_id, payment_id)
-        VALUES ($1, $2, 'purchase', $3, $4, $5)
+        INSERT INTO run_credits (owner, network, kind, runs, asset, amount, proposal_id, payment_id)
+        VALUES ($1, $2, 'purchase', $3, $4, $5, $6, $7)
         """,
         terms.owner,
         terms.network.value,
-        payment.quote.bought,
+        quote.runs - quote.from_credit,
+        quote.asset,
+        quote.total,
         terms.id,
         payment.id,
     )
 
 
-async def take_runs(db: Connection, terms: PlanTerms, runs: int) -> None:
-    """Take runs of the balance for a plan."""
-    await _add(db, terms, "consume", -runs)
+async def take_credit(db: Connection, terms: PlanTerms, payment: RunPayment) -> None:
+    """Take the credit of a quote from the balance."""
+    quote = payment.quote
+    await _add(db, terms, "consume", quote.asset, -quote.credit, runs=-quote.from_credit)
 
 
-async def give_back(db: Connection, terms: PlanTerms, runs: int) -> None:
-    """Give the owner back what a payment took for a plan and the plan did not get."""
-    await _add(db, terms, "return", runs)
+async def take_purchase(db: Connection, terms: PlanTerms, payment: RunPayment) -> None:
+    """Take what a payment has paid for its plan."""
+    quote = payment.quote
+    bought = quote.runs - quote.from_credit
+    await _add(db, terms, "consume", quote.asset, -quote.total, runs=-bought)
 
 
-async def _add(db: Connection, terms: PlanTerms, kind: str, runs: int) -> None:
-    if runs == 0:
+async def give_back(db: Connection, terms: PlanTerms, payment: RunPayment) -> None:
+    """Give the owner back the credit of a quote, which the plan did not get."""
+    quote = payment.quote
+    await _add(db, terms, "return", quote.asset, quote.credit, runs=quote.from_credit)
+
+
+async def _add(
+    db: Connection, terms: PlanTerms, kind: str, asset: Address, amount: int, *, runs: int
+) -> None:
+    if amount == 0:
         return
     await db.execute(
         """
-        INSERT INTO run_credits (owner, network, kind, runs, proposal_id)
-        VALUES ($1, $2, $3, $4, $5)
+        INSERT INTO run_credits (owner, network, kind, runs, asset, amount, proposal_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         """,
         terms.owner,
         terms.network.value,
         kind,
         runs,
+        asset,
+        amount,
         terms.id,
     )

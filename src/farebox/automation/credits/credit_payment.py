@@ -4,7 +4,6 @@ The plan's row is locked first. A payment is credited together with the success 
 and the move of the plan, and once: its purchase in the ledger is keyed by it.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -17,6 +16,7 @@ from farebox.automation.plans.proposal_state import (
 )
 from farebox.automation.plans.proposal_store import lock_plan
 from farebox.automation.plans.proposal_transitions import may_move, move_proposal
+from farebox.automation.plans.quote import Quote
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused, limit_exceeded
 from farebox.automation.runs import run_store
@@ -24,6 +24,7 @@ from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.move_plan import move_plan
 from farebox.facilitator.journal import store as journal_store
 from farebox.facilitator.settlement import PaymentIdentity
+from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import NotFound
@@ -35,14 +36,6 @@ HELD_FOR: Final = timedelta(seconds=HOLD_S)
 
 class SettlementTaken(Exception):
     """Another request has the settlement's one success; the transaction must be rolled back."""
-
-
-@dataclass(frozen=True, slots=True)
-class LandedPayment:
-    """The transaction that paid; `is_foreign`: a stranger's, which used the authorization."""
-
-    tx_hash: str
-    is_foreign: bool = False
 
 
 async def check_payable(
@@ -71,6 +64,18 @@ async def check_payable(
         raise limit_exceeded("runs", f"The plan has {plan.terms.run_limit} runs.")
 
 
+def check_asset(plan: StoredPlan, quote: Quote) -> None:
+    """Return if the quote is in the token that the plan holds, where it holds any.
+
+    Raises:
+        AutomationRefused: the operator sells runs for another token now.
+    """
+    credit = plan.counters.credit
+    if (credit.held or credit.setup_held) and credit.asset != quote.asset:
+        why = "Runs cost another token now: use or cancel those of the plan first."
+        raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, why)
+
+
 async def reserve_payment(
     db: Connection,
     quoted: RunPayment,
@@ -78,10 +83,12 @@ async def reserve_payment(
     digest: bytes,
     *,
     at: datetime,
+    is_sent: bool = False,
 ) -> RunPayment | None:
     """Bind a quote to a presented payment, take its credit and move the plan; the caller holds it.
 
-    None where the quote changed meanwhile.
+    None where the quote changed meanwhile. `is_sent`: somebody has settled the payment, or settles
+    it now, so that a quote that has become old counts.
 
     Raises:
         AutomationRefused: the plan does not take the payment now.
@@ -92,18 +99,19 @@ async def reserve_payment(
     if latest is not None and latest.id == quoted.id and latest.state is not quoted.state:
         return None
     is_latest = latest is not None and latest.id == quoted.id
-    balance = await credit_ledger.lock_balance(db, plan.terms.owner, plan.terms.network)
-    quote = quoted.quote
-    is_current = is_latest and quote.is_current(at) and quote.from_credit <= balance
-    is_top_up = quoted.is_top_up
-    if not plan.terms.can_begin(at):
+    quote, is_top_up = quoted.quote, quoted.is_top_up
+    balance = await _lock_balance(db, plan, quote)
+    is_current = is_sent or (is_latest and quote.is_current(at))
+    is_current = is_current and quote.credit <= balance
+    check_asset(plan, quote)
+    if not is_sent and not plan.terms.can_begin(at):
         why = "No run is due any more once the plan is paid and activated."
         raise AutomationRefused(ErrorCode.SESSION_EXPIRES_TOO_SOON, why)
     await check_payable(db, plan, runs=quote.runs, is_top_up=is_top_up, is_current=is_current)
     held = await run_payment_store.reserve(db, quoted.id, identity, digest, held_for=HELD_FOR)
     if held is None:
         return None
-    await credit_ledger.take_runs(db, plan.terms, quote.from_credit)
+    await credit_ledger.take_credit(db, plan.terms, held)
     if is_top_up:
         await add_event(db, plan.terms.id, "payment.pending", _shown(held))
     else:
@@ -112,11 +120,11 @@ async def reserve_payment(
 
 
 async def credit_payment(
-    db: Connection, payment: RunPayment, landed: LandedPayment, *, at: datetime
+    db: Connection, payment: RunPayment, tx_hash: str, *, at: datetime
 ) -> RunPayment:
     """Credit the runs of a landed payment, and move its plan.
 
-    Runs that the plan cannot use any more become credit of its owner.
+    What the plan cannot use any more becomes credit of its owner.
 
     Raises:
         Conflict: the payment is credited already.
@@ -124,18 +132,17 @@ async def credit_payment(
     """
     plan = await _lock(db, payment)
     await credit_ledger.add_purchase(db, plan.terms, payment)
-    if not landed.is_foreign:
-        await _take_success(db, payment, plan.terms.owner, at)
-    confirmed = await run_payment_store.mark_confirmed(db, payment.id, landed.tx_hash)
+    await _take_success(db, payment, plan.terms.owner, at)
+    confirmed = await run_payment_store.mark_confirmed(db, payment.id, tx_hash)
     trigger = _confirmation(payment)
     effects = move_proposal(plan.state, trigger, ProposalFacts()).effects
     if ProposalEffect.CREDIT_RUNS in effects:
-        await credit_ledger.take_runs(db, plan.terms, payment.quote.bought)
+        await credit_ledger.take_purchase(db, plan.terms, payment)
     else:
-        await credit_ledger.give_back(db, plan.terms, payment.quote.from_credit)
+        await credit_ledger.give_back(db, plan.terms, payment)
     await add_event(db, plan.terms.id, "payment.confirmed", _shown(confirmed))
-    runs = payment.quote.runs
-    await move_plan(db, plan, trigger, ProposalFacts(), now=at, credited=runs)
+    quote = payment.quote
+    await move_plan(db, plan, trigger, ProposalFacts(), now=at, credited=quote.runs, paid=quote)
     return confirmed
 
 
@@ -147,16 +154,16 @@ async def credit_unpaid(
     Raises:
         AutomationRefused: the credit is used meanwhile, or the plan does not take it.
     """
-    balance = await credit_ledger.lock_balance(db, plan.terms.owner, plan.terms.network)
-    if quoted.quote.from_credit > balance:
+    if quoted.quote.credit > await _lock_balance(db, plan, quoted.quote):
         raise AutomationRefused(ErrorCode.QUOTE_EXPIRED, ErrorCode.QUOTE_EXPIRED.sentence)
-    await credit_ledger.take_runs(db, plan.terms, quoted.quote.from_credit)
+    await credit_ledger.take_credit(db, plan.terms, quoted)
     confirmed = await run_payment_store.mark_confirmed(db, quoted.id, "")
     waived = ProposalTrigger.WAIVE_PAYMENT
     trigger = ProposalTrigger.CONFIRM_TOP_UP if quoted.is_top_up else waived
     facts = ProposalFacts(price_is_zero=quoted.is_free)
     await add_event(db, plan.terms.id, "payment.confirmed", _shown(confirmed))
-    await move_plan(db, plan, trigger, facts, now=at, credited=quoted.quote.runs)
+    quote = quoted.quote
+    await move_plan(db, plan, trigger, facts, now=at, credited=quote.runs, paid=quote)
     return confirmed
 
 
@@ -179,7 +186,7 @@ async def refute_payment(
     )
     if refuted is None:
         return await run_payment_store.find_payment(db, held.id)
-    await credit_ledger.give_back(db, plan.terms, held.quote.from_credit)
+    await credit_ledger.give_back(db, plan.terms, held)
     await add_event(db, plan.terms.id, "payment.failed", _shown(refuted) | {"reason": failure})
     facts, trigger = ProposalFacts(), ProposalTrigger.REFUTE_PAYMENT
     if not held.is_top_up and may_move(plan.state, trigger, facts):
@@ -204,6 +211,11 @@ async def _take_success(db: Connection, payment: RunPayment, owner: OwnerId, at:
     (is_taken,) = await journal_store.take_successes(db, [attempt], at=at)
     if not is_taken and not await journal_store.was_settled_by(db, identity, digest, owner):
         raise SettlementTaken
+
+
+async def _lock_balance(db: Connection, plan: StoredPlan, quote: Quote) -> BaseUnits:
+    terms = plan.terms
+    return await credit_ledger.lock_balance(db, terms.owner, terms.network, quote.asset)
 
 
 async def _lock(db: Connection, payment: RunPayment) -> StoredPlan:

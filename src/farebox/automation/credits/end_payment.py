@@ -6,14 +6,16 @@ from typing import Final
 import structlog
 
 from farebox.automation.credits import credit_ledger, credit_payment, run_payment_store
-from farebox.automation.credits.credit_payment import LandedPayment, SettlementTaken
+from farebox.automation.credits.credit_payment import SettlementTaken
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
 from farebox.facilitator.journal import store as journal_store
 from farebox.facilitator.settlement import (
+    FINAL_STATES,
     NotSettled,
     Pending,
     Settled,
     Settlement,
+    SettlementState,
     read_outcome_for,
 )
 from farebox.kernel.clock import Clock
@@ -34,63 +36,60 @@ class RunPaymentEnds:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
 
-    async def end(
-        self, held: RunPayment, outcome: Settled | NotSettled | Pending, row: Settlement | None
-    ) -> RunPayment:
-        """End the payment by the outcome of its settlement; `row` is the journal's, where read.
+    async def end(self, held: RunPayment, outcome: Settled | NotSettled | Pending) -> RunPayment:
+        """End the payment by the outcome of its settlement.
 
         What is not final stays pending, and so does what cannot be proven: nobody is asked for a
         second signature before the first one is dead.
         """
         match outcome:
             case Settled(tx_hash=tx_hash):
-                return await self.credit(held, LandedPayment(tx_hash))
+                return await self.credit(held, tx_hash)
             case Pending(tx_hash=tx_hash):
                 return await self.leave(held, tx_hash)
-            case NotSettled(reason=Reason.FOREIGN_LANDING, tx_hash=tx_hash):
-                return await self.credit(held, LandedPayment(tx_hash, is_foreign=True))
-            case NotSettled() if row and row.is_paid_elsewhere(held.request_digest):
-                return await self.credit(held, LandedPayment(outcome.tx_hash, is_foreign=True))
-            case NotSettled(reason=Reason.DUPLICATE_SETTLEMENT, tx_hash=tx_hash):
-                return await self.credit(held, LandedPayment(tx_hash))
             case NotSettled(reason=Reason.OUTCOME_UNPROVEN, tx_hash=tx_hash):
                 log.warning("automation.payment_unproven", payment=held.id, tx_hash=tx_hash)
                 return await self.leave(held, tx_hash, look_after=_UNPROVEN_FOR)
             case NotSettled():
-                return await self._refuse(held, outcome)
+                return await self._judge(held, outcome)
 
     async def resolve(self, held: RunPayment) -> RunPayment:
         """End the payment by the settlement journal."""
-        if held.identity is None:
-            raise ValueError("a pending payment has an identity")
-        async with self._database.connection() as db:
-            (row,) = await journal_store.find_settlements(db, [held.identity])
+        row = await self.find_settlement(held)
         if row is not None:
-            return await self.end(held, read_outcome_for(row, held.request_digest), row)
+            return await self.end(held, read_outcome_for(row, held.request_digest))
         if held.reserved_at is None or self._clock.now() <= held.reserved_at + _UNCLAIMED_FOR:
             return await self.leave(held)
         return await self.refute(held, failure=Reason.SUBMISSION_FAILED, is_over=False)
 
-    async def credit(self, held: RunPayment, landed: LandedPayment) -> RunPayment:
-        """Credit a landed payment, once, by whichever call comes first."""
+    async def find_settlement(self, held: RunPayment) -> Settlement | None:
+        """The journal's row of a presented payment; None while nobody has claimed it."""
+        if held.identity is None:
+            return None
+        async with self._database.connection() as db:
+            (row,) = await journal_store.find_settlements(db, [held.identity])
+        return row
+
+    async def credit(self, held: RunPayment, tx_hash: str) -> RunPayment:
+        """Credit a payment that landed in a transaction, once, by whichever call comes first."""
         try:
             async with self._database.transaction() as db:
                 credited = await credit_payment.credit_payment(
-                    db, held, landed, at=self._clock.now()
+                    db, held, tx_hash, at=self._clock.now()
                 )
         except Conflict as conflict:
             if conflict.constraint != credit_ledger.ONCE:
                 raise
             return await self.read(held)
         except SettlementTaken:
-            log.warning("automation.success_taken_elsewhere", tx_hash=landed.tx_hash)
+            log.warning("automation.success_taken_elsewhere", tx_hash=tx_hash)
             return await self.refute(
                 held,
                 failure=Reason.DUPLICATE_SETTLEMENT,
-                tx_hash=landed.tx_hash,
+                tx_hash=tx_hash,
                 is_over=True,
             )
-        log.info("automation.runs_credited", payment=held.id, tx_hash=landed.tx_hash)
+        log.info("automation.runs_credited", payment=held.id, tx_hash=tx_hash)
         return credited
 
     async def refute(
@@ -115,19 +114,45 @@ class RunPaymentEnds:
         async with self._database.connection() as db:
             return await run_payment_store.find_payment(db, payment.id)
 
-    async def _refuse(self, held: RunPayment, refusal: NotSettled) -> RunPayment:
-        """Record a final failure: sent and failed, or certainly not sent.
+    async def _judge(self, held: RunPayment, refusal: NotSettled) -> RunPayment:
+        """End a payment of which the settlement says that it failed, or is a duplicate.
 
-        Only the first holder knows that nobody has sent anything: after an earlier one, the loop
-        decides by the journal.
+        It has paid all the same where the journal has its own row, by its own digest, and that
+        landed: whoever asked for the settlement, and in whichever transaction. What somebody else
+        landed before it was claimed here pays for nothing.
         """
+        row = await self.find_settlement(held)
+        if row is not None and has_paid(row, held.request_digest):
+            return await self.credit(held, row.tx_hash)
         if refusal.tx_hash:
             current = await self.read(held)
             if current.state is not RunPaymentState.PENDING:
                 return current  # a duplicate of what another call has just credited
-            return await self.refute(
-                held, failure=refusal.reason, tx_hash=refusal.tx_hash, is_over=True
-            )
-        if held.holds > 1:
+            is_foreign = refusal.reason is Reason.FOREIGN_LANDING
+            failure = Reason.DUPLICATE_SETTLEMENT if is_foreign else refusal.reason
+            return await self.refute(held, failure=failure, tx_hash=refusal.tx_hash, is_over=True)
+        return await self.end_unsent(held, refusal.reason, is_over=False)
+
+    async def end_unsent(self, held: RunPayment, failure: str, *, is_over: bool) -> RunPayment:
+        """End the hold of a call that sent nothing.
+
+        Only the first holder of a payment that nobody else has claimed knows that nothing was sent:
+        after an earlier one, or while another caller settles it, the loop decides by the journal.
+        """
+        row = await self.find_settlement(held)
+        may_land = row is not None and may_have_paid(row, held.request_digest)
+        if may_land or (row is None and held.holds > 1):
             return await self.leave(held)
-        return await self.refute(held, failure=refusal.reason, is_over=False)
+        return await self.refute(held, failure=failure, is_over=is_over)
+
+
+def may_have_paid(row: Settlement, digest: bytes | None) -> bool:
+    """Whether the settlement of the request of this digest has landed, or may land."""
+    is_open = row.state not in FINAL_STATES and row.request_digest == digest
+    return is_open or has_paid(row, digest)
+
+
+def has_paid(row: Settlement, digest: bytes | None) -> bool:
+    """Whether the settlement of the request of this digest is proven to have landed."""
+    is_confirmed = row.state is SettlementState.CONFIRMED and row.request_digest == digest
+    return is_confirmed or row.is_paid_elsewhere(digest)

@@ -10,12 +10,15 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from farebox.automation.credits import credit_ledger, credit_payment, run_payment_store
-from farebox.automation.credits.end_payment import RunPaymentEnds
-from farebox.automation.credits.quotes import FreshFee, RunQuotes
+from farebox.automation.credits.credit_ledger import CreditBalance
+from farebox.automation.credits.end_payment import RunPaymentEnds, may_have_paid
+from farebox.automation.credits.quotes import RunQuotes
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
 from farebox.automation.plans import proposal_store
+from farebox.automation.plans.quote import FreshFees
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
+from farebox.facilitator.journal import store as journal_store
 from farebox.facilitator.settlement import (
     KeyConflict,
     NothingSent,
@@ -24,7 +27,6 @@ from farebox.facilitator.settlement import (
     StoredResponse,
 )
 from farebox.facilitator.settling.settle_request import SettleRequest
-from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import Caller, CallerKind, OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
@@ -95,8 +97,8 @@ PayForRunsOutcome = RunsOffered | RunsDecided
 class PlanFees(Protocol):
     """Reads network fees."""
 
-    async def read(self, plan: StoredPlan, now: datetime) -> Stroops | None:
-        """The most that a transaction of a plan costs now; None where only the run itself tells.
+    async def read(self, plan: StoredPlan, now: datetime) -> FreshFees:
+        """The fees of a plan as of now, by which its runs are priced.
 
         Raises:
             Refusal: a run would fail as of now, or the network cannot be read now.
@@ -134,14 +136,14 @@ class RunPayments:
         """
         offered = await self._offer(order, None, error)
         if isinstance(offered, StoredPlan):  # no transaction is open while the network is asked
-            fresh = FreshFee(await self._fees.read(offered, self._clock.now()))
+            fresh = await self._fees.read(offered, self._clock.now())
             offered = await self._offer(order, fresh, error)
         if isinstance(offered, StoredPlan):
             raise ValueError("a quote is made of a fresh fee")  # noqa: TRY004 - not a type error
         return offered
 
     async def _offer(
-        self, order: RunOrder, fresh: FreshFee | None, error: str
+        self, order: RunOrder, fresh: FreshFees | None, error: str
     ) -> PayForRunsOutcome | StoredPlan:
         """Offer the runs; the plan itself where its price needs a fresh fee."""
         async with self._database.transaction() as db:
@@ -155,6 +157,7 @@ class RunPayments:
             )
             if quote is None:
                 return plan
+            credit_payment.check_asset(plan, quote.quote)
             if quote.is_free:
                 return RunsDecided(await credit_payment.credit_unpaid(db, plan, quote, at=now))
         return RunsOffered(quote, error)
@@ -194,8 +197,8 @@ class RunPayments:
             await self._clock.sleep(_POLL_S)
             known = await self._ends.read(known)
 
-    async def balances(self, owner: OwnerId) -> list[tuple[Network, int]]:
-        """The paid runs of an owner that no plan holds, by network."""
+    async def balances(self, owner: OwnerId) -> list[CreditBalance]:
+        """What an owner has paid and no plan holds, by network and asset."""
         async with self._database.connection() as db:
             return await credit_ledger.list_balances(db, owner)
 
@@ -229,8 +232,10 @@ class RunPayments:
             return await self._offer_again(order, known, request.reason)
         try:
             async with self._database.transaction() as db:
+                (row,) = await journal_store.find_settlements(db, [request.identity])
+                is_sent = row is not None and may_have_paid(row, digest)
                 held = await credit_payment.reserve_payment(
-                    db, known, request.identity, digest, at=self._clock.now()
+                    db, known, request.identity, digest, at=self._clock.now(), is_sent=is_sent
                 )
         except Conflict:
             raise Refusal(ErrorCode.PAYMENT_USED) from None
@@ -243,17 +248,17 @@ class RunPayments:
         try:
             outcome = await self._settler.settle(request)
         except KeyConflict:  # the identifier names another payment of the same payer
-            await self._end_unsent(held, Reason.PAYMENT_IDENTIFIER_REUSED, is_over=True)
+            await self._ends.end_unsent(held, Reason.PAYMENT_IDENTIFIER_REUSED, is_over=True)
             raise Refusal(ErrorCode.PAYMENT_USED) from None
         except NothingSent:
-            await self._end_unsent(held, Reason.SERVICE_UNAVAILABLE, is_over=False)
+            await self._ends.end_unsent(held, Reason.SERVICE_UNAVAILABLE, is_over=False)
             raise RunsNotCharged(Reason.SERVICE_UNAVAILABLE) from None
         except DatabaseUnavailable:
-            await self._end_unsent(held, Reason.SERVICE_UNAVAILABLE, is_over=False)
+            await self._ends.end_unsent(held, Reason.SERVICE_UNAVAILABLE, is_over=False)
             raise
         if isinstance(outcome, StoredResponse):
             raise ValueError("no response is stored without a key")  # noqa: TRY004 - not a type error
-        ended = await self._ends.end(held, outcome, None)
+        ended = await self._ends.end(held, outcome)
         if ended.state is RunPaymentState.QUOTED and isinstance(outcome, NotSettled):
             return await self._offer_again(order, ended, outcome.reason)
         return RunsDecided(ended)
@@ -269,13 +274,6 @@ class RunPayments:
         if explain(reason).retry is Retry.LATER and reason not in _OF_THE_PAYER:
             raise RunsNotCharged(reason)
         return await self.offer(replace(order, runs=known.quote.runs), error=reason)
-
-    async def _end_unsent(self, held: RunPayment, reason: Reason, *, is_over: bool) -> None:
-        """End the hold of a call that sent nothing; after an earlier one the loop decides."""
-        if held.holds == 1:
-            await self._ends.refute(held, failure=reason, is_over=is_over)
-        else:
-            await self._ends.leave(held)
 
     def _identify(self, order: RunOrder, payment: Payment) -> SettleRequest | NotSettled:
         """Build the request to settle, on behalf of the plan's owner."""

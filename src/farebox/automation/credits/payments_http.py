@@ -182,10 +182,20 @@ CREDITS: Final = RouteDeclaration(
     method="GET",
     path=f"{AUTOMATIONS}/credits",
     tag="automation",
-    summary="Your paid runs that no plan holds, by network.",
+    summary="What you have paid and no plan holds, by network.",
     responses={200: ResponseDeclaration("The credits.", RunCreditListBody)},
     access=_ACCESS,
-    example=Example(response={"items": [{"network": "stellar:testnet", "runs": 4}]}),
+    example=Example(
+        response={
+            "items": [
+                {
+                    "network": "stellar:testnet",
+                    "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                    "amount": "300000",
+                }
+            ]
+        }
+    ),
 )
 
 
@@ -253,14 +263,16 @@ class PayForRuns:
 
 
 class ListRunCredits:
-    """List the caller's paid runs that no plan holds."""
+    """List what the caller has paid and no plan holds."""
 
     def __init__(self, payments: RunPayments) -> None:
         self._payments = payments
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         balances = await self._payments.balances(caller_of(scope).owner)
-        body = RunCreditListBody([RunCreditBody(*each) for each in balances])
+        body = RunCreditListBody(
+            [RunCreditBody(each.network, each.asset, str(each.amount)) for each in balances]
+        )
         await send_json(send, 200, _encode(body))
 
 

@@ -1,14 +1,12 @@
 """Quotes: the price of a plan's runs, as rows with revisions that are valid for 15 minutes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from farebox.automation.credits import credit_ledger, run_payment_store
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState, RunSale
-from farebox.automation.plans.quote import OfferedQuote, make_quote
+from farebox.automation.plans.quote import FreshFees, OfferedQuote, QuotedFees, make_quote
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
-from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
@@ -16,18 +14,11 @@ from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
 
 
-@dataclass(frozen=True, slots=True)
-class FreshFee:
-    """The most that a transaction of a run costs as of now; None where only the run tells."""
-
-    fee: Stroops | None
-
-
 class RunQuotes:
     """Makes the quotes of plans; `sales` has the networks on which plans run.
 
-    It works in the caller's transaction, but for estimates. `fee` is the highest network fee, in
-    stroops, of a transaction of this very plan, by a simulation; a run has one for each leg.
+    It works in the caller's transaction, but for estimates. `fees` are those of this very plan, by
+    simulations; a run has a transaction for each leg.
     """
 
     def __init__(self, database: Database, sales: Mapping[Network, RunSale]) -> None:
@@ -39,7 +30,14 @@ class RunQuotes:
         return sale is None or sale.pay_to is None
 
     async def estimate(
-        self, owner: OwnerId, network: Network, *, runs: int, legs: int, fee: Stroops, now: datetime
+        self,
+        owner: OwnerId,
+        network: Network,
+        *,
+        runs: int,
+        legs: int,
+        fees: QuotedFees,
+        now: datetime,
     ) -> OfferedQuote:
         """The quote that a plan would get; nothing is written, and nothing can be paid with it.
 
@@ -48,28 +46,21 @@ class RunQuotes:
         """
         sale = self._sale(network)
         async with self._database.connection() as db:
-            credit = await credit_ledger.read_balance(db, owner, network)
+            credit = await credit_ledger.read_balance(db, owner, network, sale.prices.asset)
         quote = make_quote(
-            sale.prices, runs=runs, fee_stroops=fee * legs, revision=0, now=now, credit=credit
+            sale.prices, runs=runs, legs=legs, fees=fees, revision=0, now=now, credit=credit
         )
-        return OfferedQuote(
-            quote,
-            network,
-            "",
-            pay_to=sale.pay_to,
-            is_free=quote.total == 0,
-            from_credit=quote.from_credit,
-        )
+        return OfferedQuote(quote, network, "", pay_to=sale.pay_to, is_free=quote.total == 0)
 
     async def issue(
-        self, db: Connection, terms: PlanTerms, *, runs: int, fee: Stroops, now: datetime
+        self, db: Connection, terms: PlanTerms, *, runs: int, fees: QuotedFees, now: datetime
     ) -> OfferedQuote:
         """Quote a new plan, in the transaction that inserts it.
 
         Raises:
             Refusal: no plans run on the network.
         """
-        return (await self._issue(db, terms, runs, fee, now)).offered
+        return (await self._issue(db, terms, runs, fees, now)).offered
 
     async def current(
         self, db: Connection, terms: PlanTerms, *, now: datetime
@@ -87,29 +78,28 @@ class RunQuotes:
         runs: int,
         now: datetime,
         is_top_up: bool,
-        fresh: FreshFee | None,
+        fresh: FreshFees | None,
     ) -> RunPayment | None:
         """The latest quote of a locked plan where it is the one wanted and holds, else the next.
 
-        None where the next one needs a fee that is fresh, and none is given. A run whose fee is not
-        known has that of the latest quote; without any, the plan's own limit.
+        None where the next one needs fees that are fresh, and none are given. A run whose fee is
+        not known has that of the latest quote; without any, the plan's own limit.
 
         Raises:
             Refusal: no plans run on the network.
         """
         latest = await run_payment_store.find_latest(db, plan.terms.id)
-        fee = plan.terms.max_fee
+        known = QuotedFees(plan.terms.max_fee)
         if latest is not None:
-            fee = latest.fee
+            known = latest.quote.fees
             wanted = (runs, is_top_up, self._sale(plan.terms.network).pay_to)
             found = (latest.quote.runs, latest.is_top_up, latest.pay_to)
             if wanted == found and await self._holds(db, plan.terms, latest, now):
                 return latest
         if fresh is None:  # what is free has to pass the same preflight
             return None
-        if fresh.fee is not None:
-            fee = fresh.fee
-        return await self._issue(db, plan.terms, runs, fee, now, is_top_up=is_top_up)
+        fees = join_fees(plan, known, fresh)
+        return await self._issue(db, plan.terms, runs, fees, now, is_top_up=is_top_up)
 
     async def _holds(
         self, db: Connection, terms: PlanTerms, latest: RunPayment, now: datetime
@@ -117,32 +107,35 @@ class RunQuotes:
         """Whether a quote can be paid: in time, and with the credit that it counts on."""
         if latest.state is not RunPaymentState.QUOTED or not latest.quote.is_current(now):
             return False
-        balance = await credit_ledger.read_balance(db, terms.owner, terms.network)
-        return latest.quote.from_credit <= balance
+        asset = latest.quote.asset
+        balance = await credit_ledger.read_balance(db, terms.owner, terms.network, asset)
+        return latest.quote.credit <= balance
 
     async def _issue(
         self,
         db: Connection,
         terms: PlanTerms,
         runs: int,
-        fee: Stroops,
+        fees: QuotedFees,
         now: datetime,
         *,
         is_top_up: bool = False,
     ) -> RunPayment:
         """Write the next quote of a plan that this transaction has inserted or locked."""
         sale = self._sale(terms.network)
+        asset = sale.prices.asset
         quote = make_quote(
             sale.prices,
             runs=runs,
-            fee_stroops=fee * terms.legs,
+            legs=terms.legs,
+            fees=fees,
             revision=await run_payment_store.next_revision(db, terms.id),
             now=now,
             is_top_up=is_top_up,
-            credit=await credit_ledger.read_balance(db, terms.owner, terms.network),
+            credit=await credit_ledger.read_balance(db, terms.owner, terms.network, asset),
         )
         return await run_payment_store.add_quote(
-            db, terms, quote, pay_to=sale.pay_to, fee=fee, is_top_up=is_top_up
+            db, terms, quote, pay_to=sale.pay_to, is_top_up=is_top_up
         )
 
     def _sale(self, network: Network) -> RunSale:
@@ -150,3 +143,17 @@ class RunQuotes:
         if sale is None:
             raise Refusal(ErrorCode.AUTOMATION_UNAVAILABLE)
         return sale
+
+
+def join_fees(plan: StoredPlan, known: QuotedFees, fresh: FreshFees) -> QuotedFees:
+    """The fees of the next quote, by those of the latest one and those as of now.
+
+    The runs of a plan have one fee limit. While some of them are unused, or where the transactions
+    of a run differ, a further quote is not made of a lower fee than the plan's own.
+    """
+    credit = plan.counters.credit
+    run = known.run if fresh.run is None else fresh.run
+    is_joined = plan.counters.runs_left > 0 or plan.terms.legs > 1 or fresh.run is None
+    if credit.run_fee is not None and is_joined:
+        run = max(run, credit.run_fee)
+    return QuotedFees(run, fresh.install)

@@ -8,7 +8,6 @@ from uuid import UUID
 from farebox.automation.plans.quote import OfferedQuote, PriceList, Quote
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.networks import Network
 
 
@@ -41,7 +40,7 @@ def make_sale(prices: PriceList, pay_to: Address | None) -> RunSale:
 
 @dataclass(frozen=True, slots=True)
 class RunPayment:
-    """A row of the payments for runs; `fee` is the simulated network fee of one run.
+    """A row of the payments for runs.
 
     `identity` and `request_digest` are of the payment that was presented for it, the last one where
     it is quoted again. `holds` counts the calls that have settled it: only the first one knows that
@@ -57,7 +56,6 @@ class RunPayment:
     is_top_up: bool
     state: RunPaymentState
     created_at: datetime
-    fee: Stroops = NO_STROOPS
     identity: PaymentIdentity | None = None
     request_digest: bytes | None = field(default=None, repr=False)
     tx_hash: str = ""
@@ -80,7 +78,6 @@ class RunPayment:
             self.identifier,
             pay_to=self.pay_to,
             is_free=self.is_free,
-            from_credit=self.quote.from_credit,
         )
 
     @property

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
-from farebox.automation.plans.quote import Quote, payment_identifier
+from farebox.automation.plans.quote import Quote, QuotedFees, payment_identifier
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.addresses import Address
@@ -20,8 +20,8 @@ _LEFT_ALONE: Final = timedelta(seconds=5)  # after the last look at a pending pa
 _COLUMNS: Final = """
     y.id, y.proposal_id, y.quote_revision, y.runs, y.network, y.asset, y.pay_to,
     y.payment_identifier, y.is_top_up, y.state, y.payer, y.nonce, y.request_digest, y.tx_hash,
-    y.failure, y.valid_until, y.created_at, y.per_run, y.setup, y.from_credit, y.fee_stroops,
-    y.reserved_at, y.held_until, y.holds
+    y.failure, y.valid_until, y.created_at, y.per_run, y.setup, y.credit, y.fee_stroops,
+    y.install_fee, y.reserved_at, y.held_until, y.holds
 """
 
 
@@ -39,7 +39,6 @@ async def add_quote(
     quote: Quote,
     *,
     pay_to: Address | None,
-    fee: Stroops,
     is_top_up: bool,
 ) -> RunPayment:
     """Insert a quote of a plan that the caller has locked; the oldest unpaid ones are deleted."""
@@ -49,8 +48,9 @@ async def add_quote(
         INSERT INTO automation_payments AS y (
             id, proposal_id, quote_revision, runs, network, asset, amount, pay_to,
             payment_identifier, is_top_up, state, valid_until, per_run, setup, from_credit,
-            fee_stroops)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'quoted', $11, $12, $13, $14, $15)
+            credit, fee_stroops, install_fee)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'quoted', $11, $12, $13, $14, $15, $16,
+                $17)
         RETURNING {_COLUMNS}
         """,
         new_id("apay"),
@@ -67,7 +67,9 @@ async def add_quote(
         quote.per_run,
         quote.setup,
         quote.from_credit,
-        fee,
+        quote.credit,
+        quote.fees.run,
+        quote.fees.install,
     )
     if row is None:
         raise ValueError("an insert returns its row")
@@ -264,6 +266,7 @@ async def list_unattended(db: Connection, *, limit: int) -> Sequence[RunPayment]
 
 def _read(row: Row) -> RunPayment:
     network, payer, tx_hash = Network(row["network"]), row["payer"], row["tx_hash"]
+    install_fee = row["install_fee"]
     quote = Quote(
         revision=row["quote_revision"],
         runs=row["runs"],
@@ -271,7 +274,10 @@ def _read(row: Row) -> RunPayment:
         setup=BaseUnits(int(row["setup"])),
         asset=Address(row["asset"]),
         valid_until=row["valid_until"],
-        from_credit=row["from_credit"],
+        fees=QuotedFees(
+            Stroops(row["fee_stroops"]), None if install_fee is None else Stroops(install_fee)
+        ),
+        credit=BaseUnits(int(row["credit"])),
     )
     return RunPayment(
         id=row["id"],
@@ -283,7 +289,6 @@ def _read(row: Row) -> RunPayment:
         is_top_up=row["is_top_up"],
         state=RunPaymentState(row["state"]),
         created_at=row["created_at"],
-        fee=Stroops(row["fee_stroops"]),
         identity=None if payer is None else PaymentIdentity(network, Address(payer), row["nonce"]),
         request_digest=row["request_digest"],
         tx_hash="" if tx_hash is None else tx_hash.hex(),

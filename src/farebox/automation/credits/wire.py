@@ -34,14 +34,15 @@ class RunPaymentResultBody(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RunCreditBody(msgspec.Struct, frozen=True, rename="camel"):
-    """Paid runs on a network that no plan holds; the next plan there uses them first."""
+    """An amount on a network that no plan holds, in base units; the next plan there uses it."""
 
     network: Network
-    runs: int
+    asset: str
+    amount: str
 
 
 class RunCreditListBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The credits of an owner, one for each network with any."""
+    """The credits of an owner, one for each network and asset with any."""
 
     items: list[RunCreditBody]
 

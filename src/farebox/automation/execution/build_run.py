@@ -26,6 +26,7 @@ from farebox.automation.runs.classify_error import (
 from farebox.automation.runs.effects_check import EffectsRefused, judge_effects
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
+from farebox.kernel.amounts import Stroops
 from farebox.stellar.auth_entries import CredentialKind
 from farebox.stellar.events import ContractEvent
 from farebox.stellar.fees import FeeOverCeiling, FeePlan, FeePolicy, plan_fees
@@ -49,7 +50,8 @@ _NUMBERS: Final = ErrorNumbers(
         ContractRole.MANDATE,
     )
 )
-FEE_CEILING: Final = "fee_ceiling"
+FEE_CEILING: Final = "fee_ceiling"  # of the operator, or of the plan
+FEE_ABOVE_QUOTE: Final = "fee_above_quote"  # more than the run was paid for
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,15 @@ class BuiltRun:
 class RunNotBuilt:
     """Nothing may be sent for the run now; `code` says why.
 
-    `is_used`: the run's authorization seems to be used already; `nonce` is that of an entry.
+    `is_used`: the run's authorization seems to be used already; `nonce` is that of an entry. `fee`
+    is what the transaction costs at least, where that is too much.
     """
 
     error: ErrorClass
     code: str
     is_used: bool = False
     nonce: int | None = None
+    fee: Stroops | None = None
 
 
 class RunBuilder:
@@ -108,8 +112,10 @@ class RunBuilder:
             fee_stats=self._fee_stats,
         )
 
-    async def build(self, terms: PlanTerms, calls: RunCalls, run: Run) -> BuiltRun | RunNotBuilt:
-        """Build a run as of the newest ledger.
+    async def build(
+        self, terms: PlanTerms, calls: RunCalls, run: Run, *, paid: Stroops | None = None
+    ) -> BuiltRun | RunNotBuilt:
+        """Build a run as of the newest ledger; `paid` is the most that its price pays for.
 
         Raises:
             DatabaseUnavailable: the plan's entries cannot be read.
@@ -123,7 +129,7 @@ class RunBuilder:
                 return RunNotBuilt(prepared.error, prepared.code, prepared.is_used)
             if not self._is_allowed(prepared):
                 return RunNotBuilt(ErrorClass.PROGRAM, "entry_not_allowed")
-            return await self._simulate(terms, calls, run, prepared)
+            return await self._simulate(terms, calls, run, prepared, paid)
         except (ClockStale, RpcUnavailable):
             return RunNotBuilt(ErrorClass.TRANSPORT, "network_unavailable")
 
@@ -136,7 +142,12 @@ class RunBuilder:
         )
 
     async def _simulate(
-        self, terms: PlanTerms, calls: RunCalls, run: Run, prepared: PreparedRun
+        self,
+        terms: PlanTerms,
+        calls: RunCalls,
+        run: Run,
+        prepared: PreparedRun,
+        paid: Stroops | None,
     ) -> BuiltRun | RunNotBuilt:
         simulated = await self._simulator.simulate(prepared.call, terms.owner)
         simulation = simulated.simulation
@@ -153,9 +164,9 @@ class RunBuilder:
         if fault is not None:
             return RunNotBuilt(ErrorClass.PROGRAM, fault)
         resource_fee = raise_resource_fee(simulation)
-        fee = self._plan_fee(terms, run, resource_fee)
-        if isinstance(fee, FeeOverCeiling):
-            return RunNotBuilt(ErrorClass.ADMISSION, FEE_CEILING)
+        fee = self._plan_fee(terms, run, resource_fee, paid)
+        if isinstance(fee, RunNotBuilt):
+            return fee
         returned = None if simulated.returned is None else write_value(simulated.returned)
         raised = with_resource_fee(simulation.soroban_data, resource_fee)
         return BuiltRun(prepared, fee, raised, simulation.latest_ledger, returned)
@@ -174,8 +185,15 @@ class RunBuilder:
                 return judged.fault.value
         return None
 
-    def _plan_fee(self, terms: PlanTerms, run: Run, resource_fee: int) -> FeePlan | FeeOverCeiling:
-        ceiling = min(self._fees.ceiling, terms.max_fee)
+    def _plan_fee(
+        self, terms: PlanTerms, run: Run, resource_fee: int, paid: Stroops | None
+    ) -> FeePlan | RunNotBuilt:
+        agreed = min(self._fees.ceiling, terms.max_fee)
+        ceiling = agreed if paid is None else min(agreed, paid)
         policy = FeePolicy(ceiling, min(self._fees.inclusion_cap, ceiling))
         stats, attempt = self._fee_stats(), run.attempts
-        return plan_fees(resource_fee, stats, policy, fee_bumped=True, attempt=attempt)
+        fee = plan_fees(resource_fee, stats, policy, fee_bumped=True, attempt=attempt)
+        if not isinstance(fee, FeeOverCeiling):
+            return fee
+        code = FEE_CEILING if fee.lowest_charge > agreed else FEE_ABOVE_QUOTE
+        return RunNotBuilt(ErrorClass.ADMISSION, code, fee=fee.lowest_charge)

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 import structlog
 
 from farebox.automation.authority.stored_calls import RunCalls, decode_calls
-from farebox.automation.execution.build_run import RunBuilder, RunNotBuilt
+from farebox.automation.execution.build_run import FEE_ABOVE_QUOTE, RunBuilder, RunNotBuilt
 from farebox.automation.execution.check_condition import (
     CheckBroken,
     ConditionAnswer,
@@ -19,6 +19,7 @@ from farebox.automation.execution.entry_reader import EntryReader
 from farebox.automation.execution.fail_run import RunFailures
 from farebox.automation.execution.resolve_run import RunResolver
 from farebox.automation.execution.send_run import RunSender, SimulationOld
+from farebox.automation.plans.plan_credit import limit_of
 from farebox.automation.plans.proposal_state import PauseReason
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
@@ -29,6 +30,7 @@ from farebox.automation.runs.run import Run
 from farebox.automation.runs.run_journal import RunEnd, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.schedules.schedule import ConditionSchedule
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading, Ledgers
 
@@ -112,7 +114,8 @@ class RunExecutor:
         if building is None:
             return None
         for _ in range(_REBUILDS):
-            built = await self._steps.builder.build(plan.terms, calls, building)
+            paid = paid_limit(building, plan)
+            built = await self._steps.builder.build(plan.terms, calls, building, paid=paid)
             if isinstance(built, RunNotBuilt):
                 return await self._refuse(building, plan, built)
             try:
@@ -171,7 +174,38 @@ class RunExecutor:
     async def _refuse(self, run: Run, plan: StoredPlan, refused: RunNotBuilt) -> Run | None:
         if refused.is_used:
             return await self._steps.resolver.find_used(run, plan.terms, refused.nonce)
+        if refused.code == FEE_ABOVE_QUOTE:
+            return await self._ask_new_quote(run, refused)
         return await self._fail(run, refused.error, refused.code)
+
+    async def _ask_new_quote(self, run: Run, refused: RunNotBuilt) -> Run | None:
+        """Fail a run that costs more than was paid for it; its plan pauses for a new quote.
+
+        The failed legs of a run that has used its credit are not sold again: nothing pauses.
+        """
+        after = replace(
+            run,
+            reason=refused.code,
+            error_class=refused.error,
+            error_code=refused.code,
+            attempts=run.attempts + 1,
+        )
+        end = RunEnd(pause=PauseReason.NEW_QUOTE, fee_now=refused.fee)
+        journal = self._steps.journal
+        log.info("automation.fee_above_quote", run=run.id, fee=refused.fee)
+        if run.is_charged:
+            return await journal.move(run, RunTrigger.REFUSE, after)
+        return await journal.move(run, RunTrigger.REFUSE, after, end)
 
     async def _fail(self, run: Run, error: ErrorClass, code: str) -> Run | None:
         return await self._steps.failures.fail(run, error, code)
+
+
+def paid_limit(run: Run, plan: StoredPlan) -> Stroops | None:
+    """The most that a transaction of a run may cost by its price; None where runs are free.
+
+    A run that has used its credit keeps the price that it was charged with.
+    """
+    if run.is_charged:
+        return None if run.charged_fee is None else limit_of(run.charged_fee)
+    return plan.counters.credit.fee_limit

@@ -190,6 +190,8 @@ class RunSender:
                 return await failures.defer_while_stopped(run)
             case AttemptRecording.BUDGET_OWNER | AttemptRecording.BUDGET_TOTAL:
                 return await failures.defer_for_budget(run, why.value)
+            case AttemptRecording.LOSS_OWNER | AttemptRecording.LOSS_NEW:
+                return await failures.wait_for_losses(run, why.value)
             case _:
                 return None
 

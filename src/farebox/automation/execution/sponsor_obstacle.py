@@ -18,6 +18,9 @@ class SponsorObstacle(StrEnum):
     TOO_SLOW = "too_slow"  # its row was taken for that of a lost process
     PLAN_LIMIT = "plan_installations"  # of a UTC day, as the next one
     OWNER_LIMIT = "owner_installations"
+    NOT_PREPAID = "setup_price"  # it costs more than the plan was charged for it
+    LOSS_OWNER = "loss_owner"  # what failed runs may lose is used up, of the owner
+    LOSS_NEW = "loss_new_owners"  # of all owners together of whom hardly a run has succeeded
     NOT_SENT = "not_sent"  # a node refused the envelope, or none took it
 
 

@@ -28,7 +28,9 @@ from farebox.automation.paymaster.sponsored_store import (
     SponsoredPurpose,
     SponsoredRow,
 )
+from farebox.automation.plans import proposal_store
 from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.automation.runs import setup_credit
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.clock import Clock
@@ -54,6 +56,8 @@ from farebox.submission.fate import (
 _BUDGETS: Final = {
     SpendScope.TOTAL: SponsorObstacle.BUDGET_TOTAL,
     SpendScope.OWNER: SponsorObstacle.BUDGET_OWNER,
+    SpendScope.LOSS: SponsorObstacle.LOSS_OWNER,
+    SpendScope.NEW_OWNERS: SponsorObstacle.LOSS_NEW,
 }
 _WAIT_S: Final = 20.0  # of a caller; then it is pending
 _LOST_AFTER: Final = timedelta(seconds=120)
@@ -74,10 +78,18 @@ class SponsorSubmitter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SponsorLimits:
-    """The operator's limits: of one transaction, and of a day."""
+    """The operator's limits: of one installation, of one closing, and of a day."""
 
     fees: FeePolicy
+    close_fees: FeePolicy
     budgets: AutomationBudgets
+
+    def fees_of(self, purpose: SponsoredPurpose, prepaid: Stroops | None) -> FeePolicy:
+        """The limits of one transaction; what a plan was charged for it is one for installing."""
+        if purpose is SponsoredPurpose.CLOSE:
+            return self.close_fees
+        ceiling = self.fees.ceiling if prepaid is None else min(self.fees.ceiling, prepaid)
+        return FeePolicy(ceiling, min(self.fees.inclusion_cap, ceiling))
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,12 +261,17 @@ class Sponsorship:
         used = channel.used_sequence
         if used is None:
             used = await needs.account_sequence(channel.address)
-        fee = plan_fees(priced.resource_fee, needs.fee_stats(), limits.fees, fee_bumped=True)
+        prepaid = await self._read_prepaid(row)
+        policy = limits.fees_of(row.purpose, prepaid)
+        fee = plan_fees(priced.resource_fee, needs.fee_stats(), policy, fee_bumped=True)
         if used is None:
             return SponsoredUnavailable(SponsorObstacle.CHANNEL_MISSING)
         if isinstance(fee, FeeOverCeiling):
             log.warning("automation.fee_over_ceiling", plan=row.proposal_id, fee=fee.lowest_charge)
-            return SponsoredUnavailable(SponsorObstacle.FEE_CEILING)
+            is_short = prepaid is not None and policy.ceiling == prepaid
+            return SponsoredUnavailable(
+                SponsorObstacle.NOT_PREPAID if is_short else SponsorObstacle.FEE_CEILING
+            )
         now = needs.ledgers.now()
         envelope = RunEnvelope(
             call=call,
@@ -271,19 +288,33 @@ class Sponsorship:
             budget_on=self._clock.now().date(),
         )
         try:
-            await self._record(prepared)
+            prepared = await self._record(prepared)
         except _NotTaken as used_up:
             return SponsoredUnavailable(used_up.obstacle)
         except RowLost:
             return SponsoredUnavailable(SponsorObstacle.TOO_SLOW)
         return prepared
 
-    async def _record(self, prepared: SponsoredRow) -> None:
+    async def _read_prepaid(self, row: SponsoredRow) -> Stroops | None:
+        async with self._database.connection() as db:
+            plan = await proposal_store.find_plan(db, row.proposal_id)
+        return None if plan is None else plan.counters.credit.setup_left
+
+    async def _record(self, prepared: SponsoredRow) -> SponsoredRow:
+        """Record the envelope, and reserve its fee: from what its plan was charged, if it was.
+
+        A closing that the plan was not charged for is a loss of its owner's.
+        """
         async with self._database.transaction() as db:
+            prepared = await setup_credit.reserve(db, prepared)
+            is_install = prepared.purpose is SponsoredPurpose.INSTALL
+            if is_install and prepared.is_new_owner is not None:
+                raise _NotTaken(SponsorObstacle.NOT_PREPAID)
             budgets = self._needs.limits.budgets
             scope = await sponsored_store.record_sent(db, prepared, budgets)
             if scope is not None:
                 raise _NotTaken(_BUDGETS[scope])
+        return prepared
 
     async def _conclude(self, row: SponsoredRow, fate: Fate | ObservedFate) -> SponsoredResult:
         sent = row.sent
@@ -312,7 +343,11 @@ class Sponsorship:
         self, row: SponsoredRow, outcome: SponsoredOutcome, fee: Stroops = NO_STROOPS
     ) -> None:
         async with self._database.transaction() as db:
-            await sponsored_store.finish_row(db, row, outcome, fee_charged=fee)
+            plan = await proposal_store.lock_plan(db, row.proposal_id)
+            row = await sponsored_store.find_row(db, row.id) or row
+            is_ended = await sponsored_store.finish_row(db, row, outcome, fee_charged=fee)
+            if is_ended and plan is not None:
+                await setup_credit.end(db, plan, row, outcome, fee)
 
 
 class _NotTaken(Exception):

@@ -1,5 +1,6 @@
 """The paymaster's budgets and kill switch in PostgreSQL: apart from those of settlement."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -16,6 +17,13 @@ class SpendScope(StrEnum):
 
     TOTAL = "total"
     OWNER = "owner"
+    LOSS = "loss"  # fees of an owner that no run pays for, those under way included
+    NEW_OWNERS = "new_owners"  # the same of all owners whose runs have hardly succeeded
+
+
+_LOSS_SHARE: Final = 10  # of its budget an owner may lose so much
+_NEW_SHARE: Final = 20  # of the total budget all new owners together
+_SETTLED_RUNS: Final = 10  # by which an owner is new no longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,72 +35,140 @@ class AutomationBudgets:
 
     def limit(self, scope: SpendScope) -> Stroops:
         """The limit of each counter of this scope."""
-        return self.total if scope is SpendScope.TOTAL else self.owner
+        match scope:
+            case SpendScope.TOTAL:
+                return self.total
+            case SpendScope.OWNER:
+                return self.owner
+            case SpendScope.LOSS:
+                return Stroops(-(-self.owner // _LOSS_SHARE))
+            case SpendScope.NEW_OWNERS:
+                return Stroops(-(-self.total // _NEW_SHARE))
 
 
 @dataclass(frozen=True, slots=True)
 class RunCharge:
-    """The most that one envelope may cost, and whose budgets of which day it uses."""
+    """The most that one envelope may cost, and whose budgets of which day it uses.
+
+    `is_new_owner` is None where it is paid for and can be no loss.
+    """
 
     network: Network
     owner: OwnerId
     day: date
     stroops: Stroops
+    is_new_owner: bool | None = None
+
+    def counters(self) -> tuple[tuple[SpendScope, str], ...]:
+        """The counters that it is added to, in the order in which exhausted ones are reported."""
+        spend = ((SpendScope.OWNER, self.owner), (SpendScope.TOTAL, ""))
+        if self.is_new_owner is None:
+            return spend
+        loss = (SpendScope.LOSS, str(self.owner))
+        return (*spend, loss, (SpendScope.NEW_OWNERS, "")) if self.is_new_owner else (*spend, loss)
 
 
+_SPEND: Final = (SpendScope.TOTAL, SpendScope.OWNER)
 UNLIMITED: Final = AutomationBudgets()
+
+
+def judge_spend(
+    charge: RunCharge, budgets: AutomationBudgets, counted: Mapping[tuple[SpendScope, str], int]
+) -> SpendScope | None:
+    """The scope that one more envelope does not fit in; None where it fits in all.
+
+    Losses never pass their limit, but for one envelope that is dearer than it alone.
+    """
+    for counter in charge.counters():
+        scope, _ = counter
+        limit, spent = budgets.limit(scope), counted.get(counter, 0)
+        is_first = scope not in _SPEND and spent == 0
+        if limit and spent + charge.stroops > limit and not is_first:
+            return scope
+    return None
+
+
+async def is_new_owner(db: Connection, owner: OwnerId, network: Network) -> bool:
+    """Whether hardly any run of an owner has succeeded on a network."""
+    succeeded: int = await db.fetchval(
+        """
+        SELECT coalesce(sum(runs_succeeded), 0) FROM automation_proposals
+        WHERE owner = $1 AND network = $2
+        """,
+        owner,
+        network.value,
+    )
+    return succeeded < _SETTLED_RUNS
 
 
 async def reserve(
     db: Connection, charge: RunCharge, budgets: AutomationBudgets
 ) -> SpendScope | None:
-    """Reserve a charge from both budgets; the scope that is used up, where one is.
-
-    Then the caller rolls its transaction back: one of the counters may have moved.
-    """
-    row = await db.fetchrow(
+    """Reserve a charge from every budget it uses; the scope that is used up, where one is."""
+    await _lock_counters(db, charge.network)
+    scopes, names = _split(charge.counters())
+    rows = await db.fetch(
         """
-        WITH of_owner AS (
-            INSERT INTO automation_spend AS s (network, day, scope, name, stroops)
-            SELECT $1, $2, 'owner', $3, $4::bigint WHERE $5::bigint = 0 OR $4::bigint <= $5::bigint
-            ON CONFLICT (network, day, scope, name) DO UPDATE
-            SET stroops = s.stroops + excluded.stroops
-            WHERE $5::bigint = 0 OR s.stroops + excluded.stroops <= $5::bigint
-            RETURNING 1),
-        of_network AS (
-            INSERT INTO automation_spend AS s (network, day, scope, name, stroops)
-            SELECT $1, $2, 'total', '', $4::bigint
-            WHERE ($6::bigint = 0 OR $4::bigint <= $6::bigint) AND EXISTS (SELECT FROM of_owner)
-            ON CONFLICT (network, day, scope, name) DO UPDATE
-            SET stroops = s.stroops + excluded.stroops
-            WHERE $6::bigint = 0 OR s.stroops + excluded.stroops <= $6::bigint
-            RETURNING 1)
-        SELECT EXISTS (SELECT FROM of_owner) AS owner, EXISTS (SELECT FROM of_network) AS total
+        SELECT scope, name, stroops FROM automation_spend
+        WHERE network = $1 AND day = $2
+          AND (scope, name) IN (SELECT * FROM unnest($3::text[], $4::text[]))
         """,
         charge.network.value,
         charge.day,
-        charge.owner,
-        charge.stroops,
-        budgets.owner,
-        budgets.total,
+        scopes,
+        names,
     )
-    if row is None or not row["owner"]:
-        return SpendScope.OWNER
-    return None if row["total"] else SpendScope.TOTAL
-
-
-async def give_back(db: Connection, charge: RunCharge) -> None:
-    """Give back what an envelope did not cost of its reservation."""
+    counted = {(SpendScope(row["scope"]), row["name"]): row["stroops"] for row in rows}
+    refused = judge_spend(charge, budgets, counted)
+    if refused is not None:
+        return refused
     await db.execute(
         """
-        UPDATE automation_spend SET stroops = stroops - $4
-        WHERE network = $1 AND day = $2 AND (scope, name) IN (('owner', $3), ('total', ''))
+        INSERT INTO automation_spend AS s (network, day, scope, name, stroops)
+        SELECT $1, $2, scope, name, $5 FROM unnest($3::text[], $4::text[]) AS item (scope, name)
+        ON CONFLICT (network, day, scope, name) DO UPDATE
+        SET stroops = s.stroops + excluded.stroops
         """,
         charge.network.value,
         charge.day,
-        charge.owner,
+        scopes,
+        names,
         charge.stroops,
     )
+    return None
+
+
+async def give_back(db: Connection, charge: RunCharge, *, cost: int, loss: int) -> None:
+    """Give back what an envelope did not cost of its reservation; `loss` of it nobody paid for."""
+    await _lock_counters(db, charge.network)
+    scopes, names = _split(charge.counters())
+    await db.execute(
+        """
+        UPDATE automation_spend s
+        SET stroops = s.stroops - $5
+            + CASE WHEN s.scope IN ('total', 'owner') THEN $6::bigint ELSE $7::bigint END
+        FROM unnest($3::text[], $4::text[]) AS item (scope, name)
+        WHERE s.network = $1 AND s.day = $2 AND (s.scope, s.name) = (item.scope, item.name)
+        """,
+        charge.network.value,
+        charge.day,
+        scopes,
+        names,
+        charge.stroops,
+        cost,
+        loss,
+    )
+
+
+async def _lock_counters(db: Connection, network: Network) -> None:
+    """Lock all counters of a network until the transaction ends: there is no order among them."""
+    await db.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended($1, 40))", f"spend {network.value}"
+    )
+
+
+def _split(counters: Sequence[tuple[SpendScope, str]]) -> tuple[list[str], list[str]]:
+    return [scope.value for scope, _ in counters], [name for _, name in counters]
 
 
 async def stop_network(db: Connection, network: Network, *, at: datetime) -> bool:
@@ -136,7 +212,7 @@ async def read_largest(
     rows = await db.fetch(
         """
         SELECT scope, name, stroops FROM automation_spend
-        WHERE network = $1 AND day = $2
+        WHERE network = $1 AND day = $2 AND scope IN ('total', 'owner')
         ORDER BY scope DESC, stroops DESC LIMIT $3
         """,
         network.value,

@@ -37,7 +37,11 @@ class SponsoredOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SponsoredRow:
-    """One row; `sent` is without the envelope's bytes, None while nothing is signed."""
+    """One row; `sent` is without the envelope's bytes, None while nothing is signed.
+
+    `is_prepaid`: its fee is reserved from what its plan was charged for the setup. `is_new_owner`
+    is None where its fee is no loss, whoever its owner is.
+    """
 
     id: str
     proposal_id: str
@@ -47,6 +51,19 @@ class SponsoredRow:
     outcome: SponsoredOutcome
     budget_on: date | None = None
     sent: SentEnvelope | None = None
+    is_prepaid: bool = False
+    is_new_owner: bool | None = None
+
+    def charge(self) -> RunCharge:
+        """What is reserved for its envelope.
+
+        Raises:
+            ValueError: nothing is signed.
+        """
+        if self.sent is None or self.budget_on is None:
+            raise ValueError("nothing is signed")
+        limit, is_new = self.sent.fee_limit, self.is_new_owner
+        return RunCharge(self.network, self.owner, self.budget_on, limit, is_new_owner=is_new)
 
 
 class RowLost(Exception):
@@ -130,7 +147,8 @@ async def record_sent(
         """
         UPDATE automation_sponsored
         SET outcome = 'prepared', tx_hash = $2, inner_hash = $3, source = $4, source_sequence = $5,
-            max_time = $6, sent_after_ledger = $7, fee_limit = $8, budget_on = $9
+            max_time = $6, sent_after_ledger = $7, fee_limit = $8, budget_on = $9,
+            is_prepaid = $10, is_new_owner = $11
         WHERE id = $1 AND outcome = 'taken' RETURNING true
         """,
         row.id,
@@ -142,11 +160,12 @@ async def record_sent(
         sent.sent_after_ledger,
         sent.fee_limit,
         budget_on,
+        row.is_prepaid,
+        row.is_new_owner,
     )
     if recorded is None:
         raise RowLost
-    charge = RunCharge(row.network, row.owner, budget_on, sent.fee_limit)
-    return await budget_store.reserve(db, charge, budgets)
+    return await budget_store.reserve(db, row.charge(), budgets)
 
 
 async def finish_row(
@@ -182,11 +201,16 @@ async def finish_row(
         row.id,
         row.sent.source_sequence if landed and row.sent is not None else None,
     )
-    unspent = 0 if row.sent is None else row.sent.fee_limit - fee_charged
-    if unspent > 0 and row.budget_on is not None and outcome is not SponsoredOutcome.UNKNOWN:
-        charge = RunCharge(row.network, row.owner, row.budget_on, Stroops(unspent))
-        await budget_store.give_back(db, charge)
+    is_recorded = row.sent is not None and row.budget_on is not None
+    if is_recorded and outcome is not SponsoredOutcome.UNKNOWN:
+        await budget_store.give_back(db, row.charge(), cost=fee_charged, loss=fee_charged)
     return True
+
+
+async def find_row(db: Connection, row_id: str) -> SponsoredRow | None:
+    """The row of an id, with what was recorded for it."""
+    row = await db.fetchrow("SELECT * FROM automation_sponsored WHERE id = $1", row_id)
+    return None if row is None else _read(row)
 
 
 async def find_by_hash(db: Connection, tx_hash: bytes) -> SponsoredRow | None:
@@ -210,6 +234,18 @@ async def find_open(
         purpose.value,
     )
     return None if row is None else _read(row)
+
+
+async def is_installing(db: Connection, proposal_id: str) -> bool:
+    """Whether an installation of the plan may be with the network."""
+    found: bool = await db.fetchval(
+        """
+        SELECT EXISTS (SELECT FROM automation_sponsored
+                       WHERE proposal_id = $1 AND purpose = 'install' AND outcome = 'prepared')
+        """,
+        proposal_id,
+    )
+    return found
 
 
 async def list_lost(
@@ -251,4 +287,4 @@ def _read(row: Row) -> SponsoredRow:
         fee_limit=Stroops(row["fee_limit"]),
         sent_after_ledger=row["sent_after_ledger"],
     )
-    return replace(found, sent=sent)
+    return replace(found, sent=sent, is_prepaid=row["is_prepaid"], is_new_owner=row["is_new_owner"])

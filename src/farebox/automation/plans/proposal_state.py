@@ -156,6 +156,7 @@ class PauseReason(StrEnum):
     FAILED_RUNS = "failed_runs"  # three in a row
     LOW_BALANCE = "low_balance"  # three in a row, the last one because the account holds too little
     FEE_CEILING = "fee_ceiling"  # hit twice
+    NEW_QUOTE = "new_quote"  # a transaction costs more than its price covers
     TARGET_UPGRADED = "target_upgraded"
     SESSION_DRIFT = "session_drift"
     NETWORK_UNHEALTHY = "network_unhealthy"  # for more than an hour

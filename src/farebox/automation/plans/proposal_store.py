@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from farebox.automation.plan_window import PlanWindow
+from farebox.automation.plans.plan_credit import PlanCredit
 from farebox.automation.plans.policy_id import PolicyId
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
@@ -16,7 +17,7 @@ from farebox.automation.plans.wire import OnLegError, PlanKind
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.automation.schedules.schedule import Schedule
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import Stroops
+from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -28,7 +29,8 @@ PLAN_COLUMNS: Final = """
     p.delegate_key, p.calls, p.session_spec, p.target_wasm_hash, p.schedule, p.missed_runs,
     p.lateness_s, p.session_interval_s, p.not_before, p.expires_at, p.legs, p.on_leg_error,
     p.max_fee, p.run_limit, p.auth_limit, p.runs_credited, p.runs_consumed, p.runs_succeeded,
-    p.auths_used, p.failures_in_row, p.ceilings_hit, p.status, p.status_reason, p.is_cancelling
+    p.auths_used, p.failures_in_row, p.ceilings_hit, p.status, p.status_reason, p.is_cancelling,
+    p.credit_asset, p.credit_held, p.run_fee, p.setup_held, p.setup_left
 """
 
 
@@ -231,7 +233,8 @@ async def write_counters(db: Connection, proposal_id: str, counters: PlanCounter
         """
         UPDATE automation_proposals
         SET runs_credited = $2, runs_consumed = $3, runs_succeeded = $4, auths_used = $5,
-            failures_in_row = $6, ceilings_hit = $7, updated_at = clock_timestamp()
+            failures_in_row = $6, ceilings_hit = $7, credit_asset = $8, credit_held = $9,
+            run_fee = $10, setup_held = $11, setup_left = $12, updated_at = clock_timestamp()
         WHERE id = $1
         """,
         proposal_id,
@@ -241,6 +244,11 @@ async def write_counters(db: Connection, proposal_id: str, counters: PlanCounter
         counters.auths_used,
         counters.failures_in_row,
         counters.ceilings_hit,
+        counters.credit.asset,
+        counters.credit.held,
+        counters.credit.run_fee,
+        counters.credit.setup_held,
+        counters.credit.setup_left,
     )
 
 
@@ -271,10 +279,22 @@ def read_plan_row(row: Row) -> StoredPlan:
             auths_used=row["auths_used"],
             failures_in_row=row["failures_in_row"],
             ceilings_hit=row["ceilings_hit"],
+            credit=_read_credit(row),
         ),
         is_cancelling=row["is_cancelling"],
         reason=row["status_reason"],
         delegate_key=None if sealed is None else Secret(sealed),
+    )
+
+
+def _read_credit(row: Row) -> PlanCredit:
+    asset, fee, limit = row["credit_asset"], row["run_fee"], row["setup_left"]
+    return PlanCredit(
+        asset=None if asset is None else Address(asset),
+        held=BaseUnits(int(row["credit_held"])),
+        run_fee=None if fee is None else Stroops(fee),
+        setup_held=BaseUnits(int(row["setup_held"])),
+        setup_left=None if limit is None else Stroops(limit),
     )
 
 

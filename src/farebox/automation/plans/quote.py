@@ -1,15 +1,17 @@
 """The price of a plan's runs (3.17): whole base units, from a simulation of this very plan."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
 
+NO_UNITS: Final = BaseUnits(0)
 QUOTE_LIFE: Final = timedelta(minutes=15)
-FEE_MULTIPLE: Final = 3  # of the simulated network fee
+FEE_MULTIPLE: Final = 3  # of the simulated network fee: a run costs its owner so much
+INSTALL_MARGIN: Final = (3, 2)  # of the simulated fee of an installation: likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +30,30 @@ class PriceList:
 
 
 @dataclass(frozen=True, slots=True)
+class QuotedFees:
+    """The network fees by which a plan is priced, in stroops, by simulations of this very plan.
+
+    `run` is the most that a transaction of a run costs, `install` the most that its installation
+    costs; None where the paymaster installs nothing.
+    """
+
+    run: Stroops
+    install: Stroops | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FreshFees:
+    """The same as of now; `run` is None where a run would fail."""
+
+    run: Stroops | None
+    install: Stroops | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Quote:
     """The price of `runs` runs of one plan; `revision` rises with each new quote.
 
-    `from_credit` of them are taken from what the owner has paid before.
+    `credit` is the part of the price that is taken from what the owner has paid before.
     """
 
     revision: int
@@ -40,17 +62,23 @@ class Quote:
     setup: BaseUnits
     asset: Address
     valid_until: datetime
-    from_credit: int = 0
+    fees: QuotedFees
+    credit: BaseUnits = NO_UNITS
 
     @property
-    def bought(self) -> int:
-        """The runs that are paid for with this quote."""
-        return self.runs - self.from_credit
+    def price(self) -> BaseUnits:
+        """The whole price, in base units."""
+        return BaseUnits(self.runs * self.per_run + self.setup)
 
     @property
     def total(self) -> BaseUnits:
-        """The whole price, in base units: 0 where credit covers every run."""
-        return BaseUnits(self.bought * self.per_run + self.setup if self.bought else 0)
+        """What is to be paid: 0 where credit covers the price."""
+        return BaseUnits(self.price - self.credit)
+
+    @property
+    def from_credit(self) -> int:
+        """The runs that the credit pays in whole."""
+        return min(self.runs, self.credit // self.per_run) if self.per_run else 0
 
     def is_current(self, now: datetime) -> bool:
         """Whether it may still be paid."""
@@ -59,7 +87,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class OfferedQuote:
-    """A quote as its owner gets it; `from_credit` of its runs are paid already.
+    """A quote as its owner gets it.
 
     `pay_to` is the operator's revenue account; None where runs are free.
     """
@@ -69,7 +97,6 @@ class OfferedQuote:
     payment_identifier: str
     pay_to: Address | None = None
     is_free: bool = False
-    from_credit: int = 0
 
 
 _XLM: Final = 10_000_000  # stroops
@@ -78,30 +105,56 @@ _XLM: Final = 10_000_000  # stroops
 def price_run(prices: PriceList, fee_stroops: int) -> BaseUnits:
     """The price of one run whose simulated network fee is `fee_stroops`, rounded up."""
     if prices.is_free:
-        return BaseUnits(0)
-    fee = -(-FEE_MULTIPLE * fee_stroops * prices.units_per_xlm // _XLM)
-    return BaseUnits(max(prices.floor_per_run, fee))
+        return NO_UNITS
+    return BaseUnits(max(prices.floor_per_run, _units(prices, FEE_MULTIPLE * fee_stroops)))
+
+
+def price_setup(prices: PriceList, install: Stroops | None) -> BaseUnits:
+    """The price of a plan besides its runs: what the paymaster may spend on its installation."""
+    if prices.is_free:
+        return NO_UNITS
+    limit = install_limit(install)
+    if limit is None:
+        return prices.setup
+    return BaseUnits(max(prices.setup, prices.floor_per_run, _units(prices, limit)))
+
+
+def install_limit(install: Stroops | None) -> Stroops | None:
+    """The most that an installation may cost, for which a plan pays; None without one."""
+    more, whole = INSTALL_MARGIN
+    return None if install is None else Stroops(-(-install * more // whole))
 
 
 def make_quote(
     prices: PriceList,
     *,
     runs: int,
-    fee_stroops: int,
+    legs: int,
+    fees: QuotedFees,
     revision: int,
     now: datetime,
     is_top_up: bool = False,
     credit: int = 0,
 ) -> Quote:
-    """The quote of so many runs; the setup is paid once, and not with a top-up.
+    """The quote of so many runs of `legs` transactions; the setup is not paid with a top-up.
 
-    `fee_stroops` is the highest network fee of all transactions of one run, `credit` the paid runs
-    that the owner has left: they are used first, and not where runs cost nothing.
+    `credit` is what the owner has left in the asset: it is used first.
     """
-    setup = BaseUnits(0) if is_top_up or prices.is_free else prices.setup
-    per_run = price_run(prices, fee_stroops)
-    used = min(runs, max(0, credit)) if per_run or setup else 0
-    return Quote(revision, runs, per_run, setup, prices.asset, now + QUOTE_LIFE, used)
+    quote = Quote(
+        revision=revision,
+        runs=runs,
+        per_run=price_run(prices, fees.run * legs),
+        setup=NO_UNITS if is_top_up else price_setup(prices, fees.install),
+        asset=prices.asset,
+        valid_until=now + QUOTE_LIFE,
+        fees=fees,
+    )
+    return replace(quote, credit=BaseUnits(min(quote.price, max(0, credit))))
+
+
+def _units(prices: PriceList, stroops: int) -> int:
+    """What so many stroops are worth in base units of the asset, rounded up."""
+    return -(-stroops * prices.units_per_xlm // _XLM)
 
 
 def payment_identifier(proposal_id: str, revision: int) -> str:

@@ -1,10 +1,11 @@
 """A plan as its row has it: what a scheduler needs of it for a run."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from farebox.automation.plan_window import PlanWindow
+from farebox.automation.plans.plan_credit import NO_CREDIT, PlanCredit
 from farebox.automation.plans.policy_id import PolicyId
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
@@ -62,7 +63,10 @@ class PlanTerms:
 
 @dataclass(frozen=True, slots=True)
 class PlanCounters:
-    """What of a plan was paid and used, and how its last runs went."""
+    """What of a plan was paid and used, and how its last runs went.
+
+    `credit` is the money that the plan holds for `runs_left`, and for its installation.
+    """
 
     runs_credited: int = 0
     runs_consumed: int = 0
@@ -70,11 +74,17 @@ class PlanCounters:
     auths_used: int = 0
     failures_in_row: int = 0
     ceilings_hit: int = 0
+    credit: PlanCredit = NO_CREDIT
 
     @property
     def runs_left(self) -> int:
         """Paid runs that were not used."""
         return self.runs_credited - self.runs_consumed
+
+    def use_run(self) -> "PlanCounters":
+        """The counters after one of the paid runs was used."""
+        credit = self.credit.use_run(runs_left=self.runs_left)
+        return replace(self, runs_consumed=self.runs_consumed + 1, credit=credit)
 
 
 @dataclass(frozen=True, slots=True)

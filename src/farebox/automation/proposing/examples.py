@@ -93,6 +93,7 @@ QUOTE: Final[_Json] = {
     "isFree": True,
     "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
     "fromCredit": 0,
+    "creditAmount": "0",
 }
 SESSION: Final[_Json] = {
     "mode": "open",

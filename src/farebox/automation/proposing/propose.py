@@ -100,7 +100,7 @@ class Proposing:
         made = NewPlan(
             plan,
             msgspec.structs.replace(new, client=client),
-            report.fee or draft.max_fee,
+            await network.quoted_fees(plan, report),
             now,
             is_for_sale=report.is_ok and report.is_whole,
         )
@@ -134,7 +134,7 @@ class Proposing:
             draft.network,
             runs=draft.run_limit,
             legs=draft.legs,
-            fee=report.fee or draft.max_fee,
+            fees=await network.quoted_fees(plan, report),
             now=now,
         )
         policy_spec = plan.terms.session_spec or b""

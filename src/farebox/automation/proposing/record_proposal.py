@@ -9,13 +9,12 @@ from farebox.automation.limits import AutomationLimits
 from farebox.automation.plans import owned_proposal_store, proposal_store
 from farebox.automation.plans.proposal_state import ProposalTrigger
 from farebox.automation.plans.proposal_store import NewProposal
-from farebox.automation.plans.quote import OfferedQuote
+from farebox.automation.plans.quote import OfferedQuote, QuotedFees
 from farebox.automation.plans.stored_plan import StoredPlan, StoredProposal
 from farebox.automation.proposing import proposing_store
 from farebox.automation.proposing.quotes import Quotes
 from farebox.automation.refusal import AutomationRefused, limit_exceeded
 from farebox.automation.runs.event_store import add_event
-from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import Caller, OwnerId
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import NotFound, Refusal
@@ -27,14 +26,15 @@ from farebox.storage.pool import Connection, Database
 
 @dataclass(frozen=True, slots=True)
 class NewPlan:
-    """A plan to record; `fee` is what a transaction costs, and `now` when it was judged.
+    """A plan to record.
 
-    A plan that did not pass its preflight is not for sale: it gets no quote.
+    `fees` are those that its price is made of, `now` when it was judged. A plan that did not pass
+    its preflight is not for sale: it gets no quote.
     """
 
     plan: StoredPlan
     new: NewProposal
-    fee: Stroops
+    fees: QuotedFees
     now: datetime
     is_for_sale: bool
 
@@ -98,7 +98,7 @@ class ProposalRecorder:
             quote = None
             if made.is_for_sale:
                 quote = await self._quotes.issue(
-                    db, terms, runs=terms.run_limit, fee=made.fee, now=made.now
+                    db, terms, runs=terms.run_limit, fees=made.fees, now=made.now
                 )
             event = AuditEvent(caller, Action.AUTOMATION_PROPOSED, terms.id, request_id)
             await insert_event(db, event)

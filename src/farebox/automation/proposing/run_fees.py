@@ -1,9 +1,11 @@
-"""The network fee of a plan's transaction as of now; what would fail as of now has no price."""
+"""The network fees of a plan as of now; what would fail as of now has no price."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
+from farebox.automation.plans.quote import FreshFees
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.proposing.availability import Availability
 from farebox.automation.proposing.preflight import Preflight, require
@@ -12,22 +14,35 @@ from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 
 
+class InstallCosts(Protocol):
+    """Tells what the installation of plans costs."""
+
+    async def read(self, plan: StoredPlan) -> Stroops | None:
+        """The most that the installation of a plan that is not paid costs; None without one.
+
+        Raises:
+            Outage: the network cannot be read now.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class FeeNetwork:
     """What reading fees needs of one network."""
 
     availability: Availability
     preflight: Preflight
+    installs: InstallCosts
 
 
 class RunFees:
-    """Reads the fees of plans by a simulation of their first run."""
+    """Reads the fees of plans by simulations of their first run and of their installation."""
 
     def __init__(self, networks: Mapping[Network, FeeNetwork]) -> None:
         self._networks = networks
 
-    async def read(self, plan: StoredPlan, now: datetime) -> Stroops | None:
-        """The most that a transaction of the plan costs; None where only the run itself tells.
+    async def read(self, plan: StoredPlan, now: datetime) -> FreshFees:
+        """The fees of a plan; that of a run is None where only the run itself tells.
 
         Raises:
             AutomationRefused: the plan does not pass its preflight: it is not for sale.
@@ -40,5 +55,5 @@ class RunFees:
         network.availability.check()
         async with network.availability.reading():
             report = await network.preflight.judge(plan, now)
-        require(report)
-        return report.fee
+            require(report)
+            return FreshFees(report.fee, await network.installs.read(plan))

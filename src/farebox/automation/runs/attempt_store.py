@@ -1,5 +1,6 @@
 """The table of attempts; each row is committed before the network sees its envelope."""
 
+from farebox.automation.paymaster.budget_store import RunCharge
 from farebox.automation.runs.run import Attempt, AttemptOutcome
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
@@ -11,7 +12,13 @@ from farebox.submission.fate import SentEnvelope
 
 
 async def add_attempt(
-    db: Connection, attempt: Attempt, *, network: Network, owner: OwnerId, sealed: bytes
+    db: Connection,
+    attempt: Attempt,
+    *,
+    network: Network,
+    owner: OwnerId,
+    sealed: bytes,
+    is_new_owner: bool = False,
 ) -> bool:
     """Insert an attempt; False where the operator has stopped automation on the network.
 
@@ -26,8 +33,8 @@ async def add_attempt(
         INSERT INTO automation_attempts (
             run_id, number, network, tx_hash, inner_hash, envelope, source, source_sequence,
             max_time, auth_expiration_ledger, fee_limit, simulated_ledger, sent_after_ledger,
-            budget_on, owner, uses_before)
-        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
+            budget_on, owner, uses_before, is_new_owner)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
         WHERE NOT EXISTS (SELECT FROM automation_stops WHERE network = $3)
         RETURNING true
         """,
@@ -47,6 +54,7 @@ async def add_attempt(
         attempt.budget_on,
         owner,
         attempt.uses_before,
+        is_new_owner,
     )
     return added is True
 
@@ -69,25 +77,34 @@ async def end_attempt(
     *,
     error_code: str | None,
     fee_charged: Stroops | None,
-) -> bool:
-    """Record an attempt's outcome, and drop its envelope; False when it was ended before.
+) -> RunCharge | None:
+    """Record an attempt's outcome, and drop its envelope; None when it was ended before.
 
-    The envelope of an unknown outcome is kept, so that an operator can look for it.
+    Returns what was reserved for it. The envelope of an unknown outcome is kept, so that an
+    operator can look for it.
     """
-    ended = await db.fetchval(
+    row = await db.fetchrow(
         """
         UPDATE automation_attempts
         SET outcome = $2, error_code = $3, fee_charged = $4, finished_at = clock_timestamp(),
             envelope = CASE WHEN $2 = 'unknown' THEN envelope END
         WHERE tx_hash = $1 AND outcome IN ('prepared', 'sent')
-        RETURNING true
+        RETURNING network, owner, budget_on, fee_limit, is_new_owner
         """,
         tx_hash,
         outcome.value,
         error_code,
         fee_charged,
     )
-    return ended is True
+    if row is None:
+        return None
+    return RunCharge(
+        Network(row["network"]),
+        OwnerId(row["owner"]),
+        row["budget_on"],
+        Stroops(row["fee_limit"]),
+        is_new_owner=row["is_new_owner"],
+    )
 
 
 async def find_open(db: Connection, run_id: str) -> tuple[Attempt, bytes] | None:

@@ -27,7 +27,8 @@ COLUMNS: Final[LiteralString] = """
     r.id, r.proposal_id, r.run_index, r.leg_index, r.network, r.owner, r.account, r.scheduled_for,
     r.deadline_at, r.state, r.due_at, r.lease_epoch, r.attempts, r.state_reason, r.error_class,
     r.error_code, r.checked_ledger, r.auth_nonce, r.channel, r.channel_sequence, r.tx_hash,
-    r.ledger, r.fee_charged, r.effects, r.result, r.executed_by, r.receipt, r.is_charged
+    r.ledger, r.fee_charged, r.effects, r.result, r.executed_by, r.receipt, r.is_charged,
+    r.charged_fee
 """
 
 
@@ -195,7 +196,7 @@ async def set_lease_end(db: Connection, run: Run, *, until: datetime) -> bool:
 def read_run_row(row: Row) -> Run:
     """The run of a row with the columns of this module."""
     account, channel, error = row["account"], row["channel"], row["error_class"]
-    executed_by = row["executed_by"]
+    executed_by, fee = row["executed_by"], row["charged_fee"]
     return Run(
         id=row["id"],
         proposal_id=row["proposal_id"],
@@ -225,4 +226,5 @@ def read_run_row(row: Row) -> Run:
         executed_by=None if executed_by is None else ExecutedBy(executed_by),
         receipt=row["receipt"],
         is_charged=row["is_charged"],
+        charged_fee=None if fee is None else Stroops(fee),
     )

@@ -1,30 +1,26 @@
-"""Unused runs of a plan that ends, given back to its owner."""
+"""What a plan holds and does not use, given back to its owner."""
 
 from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.automation.runs.event_store import add_event
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import BaseUnits
 from farebox.storage.pool import Connection
 
 
-async def return_runs(db: Connection, terms: PlanTerms, unused: int) -> int:
-    """Give the paid ones of `unused` runs back to the owner's credit; returns their number.
-
-    Paid runs are those that the plan took from the credit, where every payment goes through; what a
-    pending payment took is not the plan's yet. Runs that cost nothing are no credit.
-    """
-    returned = await db.fetchval(
+async def return_credit(
+    db: Connection, terms: PlanTerms, asset: Address, amount: BaseUnits, *, runs: int
+) -> None:
+    """Add an amount to the owner's credit; it was paid for `runs` unused runs of the plan."""
+    await db.execute(
         """
-        WITH paid AS (
-            SELECT -coalesce((SELECT sum(runs) FROM run_credits
-                              WHERE proposal_id = $1 AND kind IN ('consume', 'return')), 0)
-                 - coalesce((SELECT sum(from_credit) FROM automation_payments
-                             WHERE proposal_id = $1 AND state = 'pending'), 0) AS runs)
-        INSERT INTO run_credits (owner, network, kind, runs, proposal_id)
-        SELECT $2, $3, 'return', least($4::bigint, runs), $1 FROM paid
-        WHERE least($4::bigint, runs) > 0
-        RETURNING runs
+        INSERT INTO run_credits (owner, network, kind, runs, asset, amount, proposal_id)
+        VALUES ($1, $2, 'return', $3, $4, $5, $6)
         """,
-        terms.id,
         terms.owner,
         terms.network.value,
-        unused,
+        runs,
+        asset,
+        amount,
+        terms.id,
     )
-    return int(returned or 0)
+    await add_event(db, terms.id, "credit.returned", {"amount": str(amount), "asset": asset})

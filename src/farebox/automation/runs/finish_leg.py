@@ -28,7 +28,8 @@ async def finish_leg(
 ) -> PlanCounters:
     """The plan's counters after a leg of it has ended; `after` is saved and `plan` is locked.
 
-    The next leg becomes due, or the run is over: then the legs that are left are skipped.
+    The next leg becomes due, or the run is over: then the legs that are left are skipped. A run
+    with an abandoned leg has used its credit if another one has succeeded.
     """
     counters = plan.counters
     if RunEffect.COUNT_AUTHORIZATION in effects:
@@ -41,7 +42,14 @@ async def finish_leg(
         await run_store.make_due(db, legs[following].id, now)
         return counters
     await run_store.skip_legs(db, after.proposal_id, after.run_index, reason=_LEG_BEFORE)
-    return _count_run(counters, _state_before(legs, before, rule), run_state_of(states, rule))
+    then, now_is = _state_before(legs, before, rule), run_state_of(states, rule)
+    is_cut_off = now_is is RunState.ABANDONED and then is not RunState.PARTIAL
+    is_cut_off = is_cut_off and any(leg.has_happened for leg in legs)
+    counted = counters.use_run() if is_cut_off else _count_run(counters, then, now_is)
+    if counted.runs_consumed > counters.runs_consumed and plan.terms.legs > 1:
+        fee, place = counters.credit.run_fee, (after.proposal_id, after.run_index)
+        await run_store.write_charged_fee(db, *place, fee, is_charged=is_cut_off)
+    return counted
 
 
 def _state_before(legs: Sequence[Run], before: Run, rule: OnLegError) -> RunState:
@@ -61,7 +69,7 @@ async def _read_legs(db: Connection, terms: PlanTerms, run: Run) -> Sequence[Run
 def _count_run(counters: PlanCounters, before: RunState, after: RunState) -> PlanCounters:
     """The counters after a run is over: its credit, and the failures in a row."""
     if uses_credit(before, after):
-        counters = replace(counters, runs_consumed=counters.runs_consumed + 1)
+        counters = counters.use_run()
     if after is RunState.SUCCEEDED:
         succeeded = counters.runs_succeeded + 1
         return replace(counters, runs_succeeded=succeeded, failures_in_row=0, ceilings_hit=0)

@@ -4,25 +4,29 @@ The plan's row is locked by the caller (`proposal_store.lock_plan`). Payments ar
 who moves a plan by one does that in the same transaction.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from farebox.automation.paymaster import channel_store
+from farebox.automation.paymaster import channel_store, sponsored_store
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import (
     TERMINAL_STATES,
+    PauseReason,
     ProposalEffect,
     ProposalFacts,
     ProposalState,
     ProposalTrigger,
 )
 from farebox.automation.plans.proposal_transitions import may_move, move_proposal
+from farebox.automation.plans.quote import Quote
 from farebox.automation.plans.stored_plan import PlanCounters, StoredPlan
 from farebox.automation.runs import run_store
-from farebox.automation.runs.credit_store import return_runs
+from farebox.automation.runs.credit_store import return_credit
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.materialise import materialise
+from farebox.kernel.amounts import BaseUnits
 from farebox.storage.pool import Connection
 
 ACTIVATION_DEADLINE: Final = timedelta(days=7)
@@ -38,10 +42,12 @@ async def move_plan(
     now: datetime,
     reason: str | None = None,
     credited: int = 0,
+    paid: Quote | None = None,
 ) -> StoredPlan:
     """Move a locked plan by a trigger, and return it as it is afterwards.
 
-    `credited` is the number of runs that a payment brings: the effect CREDIT_RUNS adds them.
+    `credited` is the number of runs that a payment brings, and `paid` its quote, where they are not
+    free: the effect CREDIT_RUNS adds the runs and the money.
 
     Raises:
         AutomationRefused: the state does not take the trigger, or a condition does not hold.
@@ -54,16 +60,11 @@ async def move_plan(
         state=transition.to,
         reason=plan.reason if stays and reason is None else reason,
         is_cancelling=ProposalEffect.MARK_CANCELLING in effects or (stays and plan.is_cancelling),
-        counters=_count(plan, effects, credited),
+        counters=_count(plan, effects, credited, paid),
     )
     if transition.to in TERMINAL_STATES:
         moved = replace(moved, is_cancelling=False)
-    if ProposalEffect.STOP_RUNS in effects:
-        if trigger is ProposalTrigger.PAUSE:
-            await run_store.forget_future(db, plan.terms.id, now=now)
-        moved = await _stop_runs(db, moved, reason or trigger.value)
-    if ProposalEffect.RETURN_RUNS in effects:
-        moved = await _return_runs(db, moved)
+    moved = await _end_runs(db, moved, trigger, effects, now=now, reason=reason)
     await _write(db, moved, now)
     if trigger is ProposalTrigger.ACTIVATE:
         await proposal_store.record_activation(db, plan.terms.id, at=now)
@@ -75,6 +76,27 @@ async def move_plan(
     data = {"from": plan.state, "to": moved.state, "reason": reason}
     await add_event(db, plan.terms.id, f"plan.{trigger}", data)
     return moved
+
+
+async def _end_runs(
+    db: Connection,
+    plan: StoredPlan,
+    trigger: ProposalTrigger,
+    effects: Collection[ProposalEffect],
+    *,
+    now: datetime,
+    reason: str | None,
+) -> StoredPlan:
+    """End the runs that the move ends, and return what the plan holds for unused ones."""
+    if ProposalEffect.STOP_RUNS in effects:
+        if trigger is ProposalTrigger.PAUSE:
+            await run_store.forget_future(db, plan.terms.id, now=now)
+        plan = await _stop_runs(db, plan, reason or trigger.value)
+    if ProposalEffect.RETURN_RUNS in effects:
+        return await _return_runs(db, plan)
+    if trigger is ProposalTrigger.PAUSE and reason == PauseReason.NEW_QUOTE:
+        return await _return_runs(db, plan, with_setup=False)
+    return plan
 
 
 async def _write(db: Connection, plan: StoredPlan, now: datetime) -> None:
@@ -117,26 +139,37 @@ async def _stop_runs(db: Connection, plan: StoredPlan, reason: str) -> StoredPla
         legs = await run_store.list_legs(db, plan.terms.id, index)
         is_over, is_charged = all(leg.is_final for leg in legs), any(leg.is_charged for leg in legs)
         if is_over and not is_charged and any(leg.has_happened for leg in legs):
-            counters = plan.counters
-            counters = replace(counters, runs_consumed=counters.runs_consumed + 1)
-            plan = replace(plan, counters=counters)
+            fee = plan.counters.credit.run_fee
+            await run_store.write_charged_fee(db, plan.terms.id, index, fee)
+            plan = replace(plan, counters=plan.counters.use_run())
     return plan
 
 
-async def _return_runs(db: Connection, plan: StoredPlan) -> StoredPlan:
-    """Take every unused run from the plan; the paid ones become credit of the owner."""
-    unused = plan.counters.runs_left
-    if unused > 0:
-        await return_runs(db, plan.terms, unused)
-        consumed = plan.counters.runs_consumed
-        plan = replace(plan, counters=replace(plan.counters, runs_credited=consumed))
-    return plan
+async def _return_runs(db: Connection, plan: StoredPlan, *, with_setup: bool = True) -> StoredPlan:
+    """Take every unused run from the plan: what it holds for them becomes credit of the owner.
+
+    So does what it holds for an installation that was not made, and is not under way.
+    """
+    counters, credit = plan.counters, plan.counters.credit
+    amount, left = credit.held, credit.release_runs()
+    if with_setup and not await sponsored_store.is_installing(db, plan.terms.id):
+        amount, left = BaseUnits(amount + credit.setup_held), left.release_setup()
+    if amount and credit.asset is not None:
+        await return_credit(db, plan.terms, credit.asset, amount, runs=counters.runs_left)
+    counters = replace(counters, runs_credited=counters.runs_consumed, credit=left)
+    return replace(plan, counters=counters)
 
 
-def _count(plan: StoredPlan, effects: tuple[ProposalEffect, ...], credited: int) -> PlanCounters:
+def _count(
+    plan: StoredPlan, effects: tuple[ProposalEffect, ...], credited: int, paid: Quote | None
+) -> PlanCounters:
     counters = plan.counters
     if ProposalEffect.CREDIT_RUNS in effects:
-        counters = replace(counters, runs_credited=counters.runs_credited + credited)
+        credit = counters.credit
+        if paid is not None:
+            credit = credit.add(paid, runs_left=counters.runs_left)
+        runs = counters.runs_credited + credited
+        counters = replace(counters, runs_credited=runs, credit=credit)
     if ProposalEffect.RESET_FAILURES in effects:
         counters = replace(counters, failures_in_row=0, ceilings_hit=0)
     return counters

@@ -25,6 +25,7 @@ class Run:
     lease of `lease_epoch` is needed for every change. `channel` and `channel_sequence` are kept by
     all attempts until the run is resolved. In `checked_ledger` a condition held last. `is_charged`:
     the run was partial, and used its credit, before the owner repeated this leg.
+    `charged_fee` is the quoted fee of a run that has used its credit and has several legs.
     """
 
     id: str
@@ -55,6 +56,7 @@ class Run:
     executed_by: ExecutedBy | None = None
     receipt: str | None = field(default=None, repr=False)
     is_charged: bool = False
+    charged_fee: Stroops | None = None
 
     @property
     def is_final(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from types import MappingProxyType
 
 import structlog
 
@@ -46,6 +47,18 @@ class AttemptRecording(StrEnum):
     NETWORK_STOPPED = "network_stopped"  # by the operator
     BUDGET_TOTAL = "budget_total"
     BUDGET_OWNER = "budget_owner"
+    LOSS_OWNER = "loss_owner"  # failed runs, of the owner
+    LOSS_NEW = "loss_new_owners"  # of all owners together of whom hardly a run has succeeded
+
+
+_USED_UP = MappingProxyType(
+    {
+        SpendScope.TOTAL: AttemptRecording.BUDGET_TOTAL,
+        SpendScope.OWNER: AttemptRecording.BUDGET_OWNER,
+        SpendScope.LOSS: AttemptRecording.LOSS_OWNER,
+        SpendScope.NEW_OWNERS: AttemptRecording.LOSS_NEW,
+    }
+)
 
 
 class _NotRecorded(Exception):
@@ -75,6 +88,7 @@ class RunEnd:
 
     `changes` are the account's token movements, `closed_at` the ledger's close. `pause` pauses the
     plan, whatever the breaker says; `hits_ceiling` counts towards the fee ceiling's pause.
+    `fee_now` is what a transaction costs now, where the plan pauses for a new quote.
     """
 
     ended: EndedAttempt | None = None
@@ -82,6 +96,7 @@ class RunEnd:
     closed_at: datetime | None = None
     pause: PauseReason | None = None
     hits_ceiling: bool = False
+    fee_now: Stroops | None = None
 
 
 _NOTHING_ELSE = RunEnd()
@@ -149,10 +164,9 @@ class RunJournal:
             channel=attempt.sent.source,
             channel_sequence=attempt.sent.source_sequence,
         )
-        charge = self._charge(run, attempt, attempt.sent.fee_limit)
         try:
             async with self._database.transaction() as db:
-                await self._record(db, run, after, attempt, sealed, charge)
+                await self._record(db, run, after, attempt, sealed)
         except _NotRecorded as refused:
             return refused.why
         return after
@@ -164,23 +178,29 @@ class RunJournal:
         after: Run,
         attempt: Attempt,
         sealed: bytes,
-        charge: RunCharge,
     ) -> None:
         plan = await proposal_store.lock_plan(db, run.proposal_id)
         if plan is None or not plan.may_run:
             raise _NotRecorded(AttemptRecording.PLAN_STOPPED)
         if not await run_store.save_run(db, run, after):
             raise _NotRecorded(AttemptRecording.LEASE_LOST)
+        is_new = await budget_store.is_new_owner(db, run.owner, run.network)
         added = await attempt_store.add_attempt(
-            db, attempt, network=run.network, owner=run.owner, sealed=sealed
+            db,
+            attempt,
+            network=run.network,
+            owner=run.owner,
+            sealed=sealed,
+            is_new_owner=is_new,
         )
         if not added:
             raise _NotRecorded(AttemptRecording.NETWORK_STOPPED)
+        charge = RunCharge(
+            run.network, run.owner, attempt.budget_on, attempt.sent.fee_limit, is_new_owner=is_new
+        )
         used_up = await budget_store.reserve(db, charge, self._budgets)
-        if used_up is SpendScope.OWNER:
-            raise _NotRecorded(AttemptRecording.BUDGET_OWNER)
-        if used_up is SpendScope.TOTAL:
-            raise _NotRecorded(AttemptRecording.BUDGET_TOTAL)
+        if used_up is not None:
+            raise _NotRecorded(_USED_UP[used_up])
 
     async def mark_sent(self, attempt: Attempt) -> None:
         """Record that a node took an attempt's envelope.
@@ -223,7 +243,7 @@ class RunJournal:
                 after = self._sign(plan, after, end)
             if not await run_store.save_run(db, run, after):
                 return None
-            await self._end_attempt(db, run, end.ended)
+            await self._end_attempt(db, end.ended)
             await self._free_channel(db, run, after, transition.effects, end.ended)
             if after.state is RunState.SUCCEEDED and plan.terms.mode is AuthorityMode.PRESIGNED:
                 await presigned_store.mark_used(
@@ -249,6 +269,8 @@ class RunJournal:
             counters = await finish_leg(db, plan, before, after, effects, now=now)
         if end.hits_ceiling:
             counters = replace(counters, ceilings_hit=counters.ceilings_hit + 1)
+        if end.fee_now is not None:
+            counters = replace(counters, credit=replace(counters.credit, run_fee=end.fee_now))
         if counters != plan.counters:
             plan = replace(plan, counters=counters)
             await proposal_store.write_counters(db, plan.terms.id, counters)
@@ -265,24 +287,26 @@ class RunJournal:
         elif after.is_final or plan.is_cancelling:
             await settle_plan(db, plan, now)
 
-    async def _end_attempt(self, db: Connection, run: Run, ended: EndedAttempt | None) -> None:
+    async def _end_attempt(self, db: Connection, ended: EndedAttempt | None) -> None:
         """Record an attempt's outcome, and give back what it did not cost.
 
-        The reservation of an unknown outcome stays spent.
+        The reservation of an unknown outcome stays spent, and lost. The fee of one that failed is a
+        loss: only what succeeds is paid for.
         """
         if ended is None:
             return
-        was_open = await attempt_store.end_attempt(
+        charge = await attempt_store.end_attempt(
             db,
             ended.attempt.sent.tx_hash,
             ended.outcome,
             error_code=ended.error_code,
             fee_charged=None if ended.outcome is AttemptOutcome.UNKNOWN else ended.fee_charged,
         )
-        unspent = Stroops(ended.attempt.sent.fee_limit - ended.fee_charged)
-        if was_open and unspent > 0 and ended.outcome is not AttemptOutcome.UNKNOWN:
-            await budget_store.give_back(db, self._charge(run, ended.attempt, unspent))
-            await run_store.wake_deferred(db, run.network, run.owner, now=self._clock.now())
+        if charge is not None and ended.outcome is not AttemptOutcome.UNKNOWN:
+            cost = ended.fee_charged
+            loss = 0 if ended.outcome is AttemptOutcome.SUCCESS else cost
+            await budget_store.give_back(db, charge, cost=cost, loss=loss)
+            await run_store.wake_deferred(db, charge.network, charge.owner, now=self._clock.now())
 
     async def _free_channel(
         self,
@@ -311,9 +335,6 @@ class RunJournal:
             log.exception("automation.receipt_not_signed", run=run.id)
             return run
         return replace(run, receipt=receipt)
-
-    def _charge(self, run: Run, attempt: Attempt, stroops: Stroops) -> RunCharge:
-        return RunCharge(run.network, run.owner, attempt.budget_on, stroops)
 
 
 def _pause_reason(plan: StoredPlan, run: Run, effects: Sequence[RunEffect]) -> PauseReason | None:

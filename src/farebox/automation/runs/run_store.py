@@ -9,6 +9,7 @@ from farebox.automation.runs.claim_store import COLUMNS, read_run_row
 from farebox.automation.runs.run import Run
 from farebox.automation.runs.run_state import RunState
 from farebox.automation.schedules.missed_runs import RunSlot
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.ids import new_id
 from farebox.kernel.networks import Network
@@ -252,6 +253,30 @@ async def skip_legs(db: Connection, proposal_id: str, run_index: int, *, reason:
         proposal_id,
         run_index,
         reason,
+    )
+
+
+async def write_charged_fee(
+    db: Connection,
+    proposal_id: str,
+    run_index: int,
+    fee: Stroops | None,
+    *,
+    is_charged: bool = False,
+) -> None:
+    """Write the quoted fee of a run that uses its credit into its legs.
+
+    `is_charged`: their states alone will not show that it was used.
+    """
+    await db.execute(
+        """
+        UPDATE automation_runs SET charged_fee = $3, is_charged = is_charged OR $4
+        WHERE proposal_id = $1 AND run_index = $2
+        """,
+        proposal_id,
+        run_index,
+        fee,
+        is_charged,
     )
 
 

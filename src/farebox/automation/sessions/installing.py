@@ -137,6 +137,12 @@ class SessionInstallations:
 
     def _not_sent(self, obstacle: SponsorObstacle) -> Refusal:
         wait_s = math.ceil(wait_for(obstacle, self._clock.now()).total_seconds())
+        if obstacle is SponsorObstacle.NOT_PREPAID:
+            why = (
+                "The installation costs more than the plan was charged for it: your wallet can send"
+                " this one, or cancel the plan and propose it anew."
+            )
+            return AutomationRefused(ErrorCode.FEE_CEILING, why)
         if obstacle in LIMITED:
             why = "No more installations are sent for you today: your wallet can send this one."
             return TooManyRequests(why, retry_after_s=wait_s)

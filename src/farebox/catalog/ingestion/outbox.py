@@ -27,12 +27,13 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
-from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.faults import DatabaseUnavailable, LimitExceeded
 from farebox.storage.pool import Database
 
 # Takeovers that wait for a result. Every read of the outbox skips over them.
 MAX_PENDING_PER_RECIPIENT: Final = 50
 MAX_PENDING_TAKEOVERS: Final = 2_000
+_OUTAGES_TO_STOP: Final = 2  # of settlements of one batch; it is the dependency's, then
 
 log = structlog.get_logger(__name__)
 
@@ -59,6 +60,7 @@ class OutboxTimes:
     """Intervals in seconds, and limits of attempts."""
 
     every_s: float = 1.0  # between two batches when the last one was empty
+    pause_s: float = 0.02  # between two others: payments have priority
     settle_grace_s: float = 3.0  # after finality, in which the `/settle` response lists
     claim_s: float = 20.0  # longer than a batch takes; an outage ends one
     max_outage_wait_s: float = 10.0  # between two batches while the database is unavailable
@@ -97,18 +99,26 @@ class Outbox:
     async def list_batch(self, *, limit: int = 20) -> int:
         """Claim a batch and list or reject each settlement; return how many were claimed.
 
+        An outage that a single settlement meets is its own: the others are listed all the same.
+
         Raises:
-            Outage: the remaining claims are released or expire.
+            Outage: two settlements met it; the remaining claims are released or expire.
         """
         items = await self._claim(limit, needs_check=False)
-        remaining = [each.identity for each in items]
+        remaining, met = [each.identity for each in items], list[PaymentIdentity]()
         try:
             for each in items:
-                await self._isolate(each, self._list)
+                try:
+                    await self._isolate(each, self._list)
+                except Outage:
+                    met.append(each.identity)
+                    if len(met) == _OUTAGES_TO_STOP:
+                        raise
                 remaining.remove(each.identity)
-        finally:  # the first one is delayed: it may have caused the outage
-            await self._release(remaining[:1], until=self._retry_at(1))
-            await self._release(remaining[1:], until=self._clock.now())
+        finally:  # those that met an outage are delayed: they may have caused it
+            await self._release(met, until=self._retry_at(1))
+            others = [identity for identity in remaining if identity not in met]
+            await self._release(others, until=self._clock.now())
         return len(items)
 
     async def check_batch(self, *, limit: int = 12) -> int:
@@ -129,7 +139,7 @@ class Outbox:
         while True:
             try:
                 count = await batch()
-                wait_s = 0.0 if count else self._times.every_s
+                wait_s = self._times.pause_s if count else self._times.every_s
             except Outage as outage:
                 log.warning("listing.interrupted", part=outage.part)
                 wait_s = min(max(2 * wait_s, self._times.every_s), self._times.max_outage_wait_s)
@@ -162,9 +172,9 @@ class Outbox:
         """Run `work`; a bug it meets is counted against this settlement and stops no other."""
         try:
             await work(each)
-        except Outage:
-            raise
-        except Exception:
+        except Exception as error:
+            if isinstance(error, Outage) and not isinstance(error, LimitExceeded):
+                raise
             log.exception("listing.failed")
             await self._record_failure(each.identity, each.failures + 1)
 

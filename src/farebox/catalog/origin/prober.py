@@ -83,10 +83,20 @@ class Prober:
             due = await probe_store.claim_due(db, claim)
         first, others = _split_by_host(due)
         await self._postpone(others)
-        for result in await asyncio.gather(*map(self._probe_one, first), return_exceptions=True):
+        for result in await asyncio.gather(*map(self._isolate, first), return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
         return len(due)
+
+    async def _isolate(self, due: DueProbe) -> None:
+        """Probe one resource; a fault that it meets postpones it and stops no other."""
+        try:
+            await self._probe_one(due)
+        except DatabaseUnavailable:
+            raise
+        except Exception:
+            log.exception("probe.failed", listing_id=due.listing_id)
+            await self._postpone([due])
 
     async def _postpone(self, probes: Sequence[DueProbe]) -> None:
         """Postpone probes by a random part of `spread_s`."""

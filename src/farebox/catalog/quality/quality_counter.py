@@ -18,7 +18,7 @@ from farebox.catalog.quality.payment_graph_store import find_funding, read_payme
 from farebox.catalog.quality.store import ListingPayers, Recount
 from farebox.catalog.search_document import SearchIndex
 from farebox.kernel.clock import Clock
-from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.faults import DatabaseUnavailable, LimitExceeded
 from farebox.storage.pool import Connection, Database
 
 _IDLE_S: Final = 2.0
@@ -85,7 +85,7 @@ class QualityCounter:
                 async with self._database.connection() as db:
                     until = self._clock.now() + _POSTPONED
                     await store.postpone(db, recount.listing_id, until=until)
-            if isinstance(error, DatabaseUnavailable):
+            if isinstance(error, DatabaseUnavailable) and not isinstance(error, LimitExceeded):
                 raise
             log.exception("quality.count_failed", listing_id=recount.listing_id)
 

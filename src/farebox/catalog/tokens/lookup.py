@@ -18,6 +18,7 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 
 _IDLE_S: Final = 15.0
+_PAUSE_S: Final = 0.1  # between two full batches: payments have priority at the node
 _BATCH: Final = 100  # within the limit of one RPC call
 _MAX_AGE: Final = timedelta(hours=6)  # contract code may be upgraded, a reference changed
 
@@ -41,7 +42,7 @@ class TokenLookup:
             for network in self._nodes:
                 try:
                     while await self.look_up_batch(network) == _BATCH:
-                        await self._clock.sleep(0)
+                        await self._clock.sleep(_PAUSE_S)
                 except DatabaseUnavailable:
                     log.warning("tokens.database_unavailable")
                 except RpcUnavailable:

@@ -158,7 +158,7 @@ class OperatorLedger:
     def _judge(self, fate: Fate, tx_hash: str, *, is_last: bool, purpose: str) -> None:
         """Return where the transaction cannot land any more, so that another may be made."""
         match fate:
-            case NotSent() | Refused(is_for_now=True):
+            case NotSent():
                 raise Outage(
                     self._network.value,
                     f"The node of {self._network.label} did not take the transaction; "

@@ -24,6 +24,32 @@ _LEASE_HOLDS: Final[LiteralString] = """
 """
 
 
+# The rows of a batch, locked the same way round as by every other statement.
+_HELD: Final[LiteralString] = """
+        WITH held AS (
+            SELECT s.network, s.payer, s.nonce
+            FROM settlements s JOIN unnest($1::text[], $2::text[], $3::bigint[])
+                AS wanted (network, payer, nonce) USING (network, payer, nonce)
+            ORDER BY s.network, s.payer, s.nonce
+            FOR UPDATE OF s),
+"""
+# The last envelope of a row, kept in the table of those that were replaced.
+_KEPT: Final[LiteralString] = """
+        WITH earlier AS (
+            SELECT network, payer, nonce, tx_hash, inner_hash, source, source_sequence, max_time,
+                   coalesce(fee_limit, 0) AS fee_limit, sent_after_ledger
+            FROM settlements
+            WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $14
+              AND state IN ('sending', 'submitted') AND fee_held = $15 AND claim_id = $16
+            FOR UPDATE),
+        kept AS (
+            INSERT INTO replaced_envelopes (network, payer, nonce, tx_hash, inner_hash, source,
+                                            source_sequence, max_time, fee_limit,
+                                            sent_after_ledger, was_refused)
+            SELECT earlier.*, $18 FROM earlier),
+"""
+
+
 async def read_preconditions(
     db: Connection, items: Sequence[EnvelopeEntry]
 ) -> list[RecordingPreconditions]:
@@ -68,8 +94,9 @@ async def record_sending(db: Connection, items: Sequence[EnvelopeEntry]) -> list
         UniqueViolationError: a source has an unresolved envelope; nothing was written.
     """
     rows = await db.fetch(
-        """
-        WITH moved AS (
+        _HELD
+        + """
+        moved AS (
             UPDATE settlements s
             SET state = 'sending', tx_hash = item.tx_hash, envelope = item.envelope,
                 source = item.source, source_sequence = item.source_sequence,
@@ -84,6 +111,7 @@ async def record_sending(db: Connection, items: Sequence[EnvelopeEntry]) -> list
                     network, payer, nonce, tx_hash, envelope, source, source_sequence, max_time,
                     fee_limit, sent_after_ledger, inner_hash, claim_id, epoch, budget_on,
                     asset_is_named, i)
+            JOIN held USING (network, payer, nonce)
             WHERE s.network = item.network AND s.payer = item.payer AND s.nonce = item.nonce
               AND s.claim_id = item.claim_id AND s.state = 'claimed'
               AND """
@@ -131,26 +159,27 @@ async def find_reservation(
     )
 
 
-async def replace_dead_envelope(
-    db: Connection, item: EnvelopeEntry, *, dead: bytes, held: FeeReservation
-) -> bool:
-    """Replace an envelope that can never land; `held` is its row's reservation. Under the lock.
+async def replace_envelope(db: Connection, item: EnvelopeEntry, *, held: FeeReservation) -> bool:
+    """Record an envelope in place of the last one that it replaces, which stays to be looked for.
+
+    `held` is the reservation of the row. Under the lock.
 
     Raises:
         UniqueViolationError: the source has another unresolved envelope; nothing was written.
     """
     replaced = await db.fetchval(
-        """
-        WITH moved AS (
-            UPDATE settlements
+        _KEPT
+        + """
+        moved AS (
+            UPDATE settlements s
             SET state = 'sending', tx_hash = $4, envelope = $5, source = $6,
                 source_sequence = $7, max_time = $8,
                 fee_limit = $9, sent_after_ledger = $10, inner_hash = $11, budget_on = $12,
                 asset_is_named = $13, fee_held = $9, fee_lost = $9
-            WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $14
-              AND state IN ('sending', 'submitted') AND fee_held = $15 AND claim_id = $16
-            RETURNING network, budget_on, payer, pay_to, caller, budget_owner, asset,
-                      asset_is_named, fee_held - $15 AS held, fee_lost - $17 AS lost),
+            FROM earlier
+            WHERE (s.network, s.payer, s.nonce) = (earlier.network, earlier.payer, earlier.nonce)
+            RETURNING s.network, s.budget_on, s.payer, s.pay_to, s.caller, s.budget_owner, s.asset,
+                      s.asset_is_named, s.fee_held - $15 AS held, s.fee_lost - $17 AS lost),
         """
         + UPDATE_COUNTERS
         + "SELECT true FROM moved",
@@ -158,10 +187,11 @@ async def replace_dead_envelope(
         *_columns(item.sent),
         item.day,
         item.asset_is_named,
-        dead,
+        item.sent.replaced[-1].tx_hash,
         held.stroops,
         item.claim.claim_id,
         held.at_risk,
+        item.sent.replaced[-1].was_refused,
     )
     return replaced is True
 
@@ -191,13 +221,19 @@ async def take_envelope_over(
 async def withdraw_envelope(
     db: Connection, identity: PaymentIdentity, tx_hash: bytes, *, claim_id: UUID
 ) -> bool:
-    """Delete the row of an envelope that certainly never left this process. Under the lock."""
+    """Delete the row of an envelope that certainly never left this process. Under the lock.
+
+    A row is kept while an envelope that was replaced may be out: one that no node has refused.
+    """
     withdrawn = await db.fetchval(
         """
         WITH moved AS (
             DELETE FROM settlements
             WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $4 AND state = 'sending'
               AND claim_id = $5
+              AND NOT EXISTS (SELECT FROM replaced_envelopes r
+                              WHERE (r.network, r.payer, r.nonce) = ($1, $2, $3)
+                                AND NOT r.was_refused)
             RETURNING network, budget_on, payer, pay_to, caller, budget_owner, asset,
                       asset_is_named, -fee_held AS held, -fee_lost AS lost),
         """

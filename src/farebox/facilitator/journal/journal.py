@@ -132,7 +132,7 @@ class SettlementJournal:
         return replace(row, is_answered=False)
 
     async def find_by_hash(self, tx_hash: bytes) -> Settlement | None:
-        """Find the row by the outer, inner or landed hash of its envelope; None: there is none."""
+        """Find the row by an outer, inner or landed hash of its envelopes; None: there is none."""
         async with self._database.connection() as db:
             return await store.find_by_hash(db, tx_hash)
 
@@ -148,7 +148,8 @@ class SettlementJournal:
     async def withdraw(self, identity: PaymentIdentity, tx_hash: bytes, *, claim_id: UUID) -> bool:
         """Delete the row of an envelope that certainly never left this process.
 
-        False when the row was taken over: then another process may have sent it.
+        False when the row was taken over, so that another process may have sent it, or when an
+        envelope that was replaced may be out.
         """
         async with self._database.transaction() as db:
             await budget_store.lock_networks(db, [identity.network])
@@ -184,18 +185,17 @@ class SettlementJournal:
         except Conflict as conflict:
             return _read_conflict(conflict)
 
-    async def replace(
-        self, claim: Claim, *, dead: bytes, sent: SentEnvelope
-    ) -> Recording | BudgetRefusal:
-        """Record an envelope in place of one that can never land, and change the reservation.
+    async def replace(self, claim: Claim, sent: SentEnvelope) -> Recording | BudgetRefusal:
+        """Record an envelope in place of the last one that it replaces; change the reservation.
 
-        `CLAIM_LOST`: the row no longer has the envelope `dead`.
+        Those that were replaced stay recorded: any of them may land. `CLAIM_LOST`: the row no
+        longer has the last of them.
         """
         entry = self._make_entry(claim, sent, epoch=0)
         try:
             async with self._database.transaction() as db:
                 await budget_store.lock_networks(db, [claim.identity.network])
-                return await self._replace(db, entry, dead)
+                return await self._replace(db, entry)
         except Conflict as conflict:
             return _read_conflict(conflict)
 
@@ -305,11 +305,9 @@ class SettlementJournal:
                         verdicts[index] = Recording.CLAIM_LOST
         return verdicts
 
-    async def _replace(
-        self, db: Connection, entry: EnvelopeEntry, dead: bytes
-    ) -> Recording | BudgetRefusal:
-        identity = entry.claim.identity
-        held = await envelope_store.find_reservation(db, identity, dead)
+    async def _replace(self, db: Connection, entry: EnvelopeEntry) -> Recording | BudgetRefusal:
+        identity, earlier = entry.claim.identity, entry.sent.replaced[-1]
+        held = await envelope_store.find_reservation(db, identity, earlier.tx_hash)
         if held is None:
             return Recording.CLAIM_LOST
         if held.day is not None:
@@ -320,7 +318,7 @@ class SettlementJournal:
         refusal = judge_charge(charge, budgets, counted, is_stopped=held.is_stopped)
         if refusal is not None:
             return refusal
-        replaced = await envelope_store.replace_dead_envelope(db, entry, dead=dead, held=held)
+        replaced = await envelope_store.replace_envelope(db, entry, held=held)
         return Recording.WRITTEN if replaced else Recording.CLAIM_LOST
 
     async def _submit_all(self, hashes: Sequence[bytes]) -> list[bool]:

@@ -109,8 +109,10 @@ class StatusResolver:
         self._failed_since.pop(sent.tx_hash, None)
         if landing is None:
             return final
-        if landing.tx_hash in (sent.tx_hash, sent.inner_hash):
-            return final if isinstance(fate, TransactionFound) else None
+        landed = sent.find_own(landing.tx_hash.hex())
+        if landed is not None:
+            is_seen = isinstance(fate, TransactionFound) and landed == sent.landed_as(fate)
+            return final if is_seen else None
         reason = Reason.DUPLICATE_SETTLEMENT if landing.is_ours else Reason.FOREIGN_LANDING
         return replace(final, reason=reason, landed_hash=landing.tx_hash)
 
@@ -139,14 +141,14 @@ class StatusResolver:
         landing = await self._foreign.find_by_nonce(spent, as_of_ledger=last)
         if landing is not None:
             return landing
-        first = max(1, sent.sent_after_ledger - self._judged_before())
+        first = max(1, sent.made_after_ledger() - self._judged_before())
         last = min(last, first + _MAX_SEARCHED_LEDGERS - 1)
         try:
             return await self._foreign.find_in_ledgers(spent, first=first, last=last)
         except LandingSearchFailed as failed:
             if not failed.is_beyond_history:
                 raise
-            first = sent.sent_after_ledger + 1
+            first = sent.made_after_ledger() + 1
             return await self._foreign.find_in_ledgers(spent, first=first, last=last)
 
     def _judged_before(self) -> int:
@@ -182,15 +184,17 @@ def _derive_landed(found: TransactionFound, payment: Claim | Settlement) -> Fina
 
 
 def add_landed_hash(final: FinalStatus, found: TransactionFound, sent: SentEnvelope) -> FinalStatus:
-    """`final` with the hash of an envelope that landed inside a stranger's fee bump.
+    """`final` with the hash of the envelope that landed, where it is not the outer one of `sent`.
 
-    Such a transaction is ours all the same, under the inner hash, and the stranger paid for it.
+    That may be an envelope that was replaced, or one that landed inside a stranger's fee bump: ours
+    all the same, under the inner hash, and the stranger paid for it.
     """
-    inner = sent.inner_hash or sent.tx_hash
-    if found.hash == sent.tx_hash.hex() and (found.inner_hash is None or sent.inner_hash):
-        return final
-    landed_hash = inner if inner != sent.tx_hash else None  # the hash that the node resolves
-    return replace(final, landed_hash=landed_hash, fee_charged=0)
+    landed = sent.landed_as(found)
+    own_hash = landed.tx_hash
+    if found.hash != own_hash.hex() or (found.inner_hash is not None and not landed.inner_hash):
+        own_hash = landed.inner_hash or landed.tx_hash  # the hash that the node resolves
+        final = replace(final, fee_charged=0)
+    return replace(final, landed_hash=own_hash) if own_hash != sent.tx_hash else final
 
 
 def has_transfer(found: TransactionFound, payment: Claim | Settlement) -> bool:

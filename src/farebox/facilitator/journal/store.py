@@ -13,6 +13,7 @@ from asyncpg import Record
 
 from farebox.facilitator.journal.foreign_landing import LostRecord
 from farebox.facilitator.settlement import (
+    LANDED_ELSEWHERE,
     Claim,
     PaymentIdentity,
     Settlement,
@@ -31,7 +32,14 @@ from farebox.x402.reasons import Reason
 _SELECT: Final[LiteralString] = """
     SELECT network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
     envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger, inner_hash,
-    reason, answered_at, token_unverified, landed_hash
+    reason, answered_at, token_unverified, landed_hash,
+    CASE WHEN state IN ('sending', 'submitted') THEN ARRAY(
+        SELECT ROW(r.tx_hash, r.inner_hash, r.source, r.source_sequence, r.max_time, r.fee_limit,
+                   r.sent_after_ledger, r.was_refused)
+        FROM replaced_envelopes r
+        WHERE (r.network, r.payer, r.nonce)
+            = (settlements.network, settlements.payer, settlements.nonce)
+        ORDER BY r.replaced_at) END AS replaced
     FROM settlements
 """
 
@@ -96,12 +104,20 @@ async def find_settlements(
 
 
 async def find_by_hash(db: Connection, tx_hash: bytes) -> Settlement | None:
-    """Find the row by the outer, inner or landed hash of its envelope; None when there is none."""
+    """Find the row by the outer or inner hash of any envelope of it, or by its landed hash.
+
+    None when there is none. A row that made the transaction goes before one that it foiled.
+    """
     row = await db.fetchrow(
         _SELECT
         + """
-        WHERE tx_hash = $1 OR inner_hash = $1 OR landed_hash = $1
-        ORDER BY landed_hash = $1 NULLS FIRST
+        JOIN (SELECT network, payer, nonce, landed_hash IS NOT DISTINCT FROM $1 AS is_landed
+              FROM settlements WHERE tx_hash = $1 OR inner_hash = $1 OR landed_hash = $1
+              UNION ALL
+              SELECT network, payer, nonce, false
+              FROM replaced_envelopes WHERE tx_hash = $1 OR inner_hash = $1) AS named
+          USING (network, payer, nonce)
+        ORDER BY named.is_landed
         LIMIT 1
         """,
         tx_hash,
@@ -147,8 +163,9 @@ async def take_successes(
     """Take the one success of paid payments: True for exactly one attempt each, ever.
 
     A payment is paid when its settlement is confirmed, or when another transaction is proven to
-    have used its authorization after its row was there. Each item has the digest of the request that was accepted for the payment, and the id of the
-    attempt. The attempt that has the success gets it again (docs/decisions/0005, 0034).
+    have used its authorization after its row was there. Each item has the digest of the request
+    that was accepted for the payment, and the id of the attempt. The attempt that has the success
+    gets it again (docs/decisions/0005, 0034).
     """
     rows = await db.fetch(
         """
@@ -159,8 +176,7 @@ async def take_successes(
             JOIN settlements s
               ON (s.network, s.payer, s.nonce) = (item.network, item.payer, item.nonce)
              AND s.request_digest = item.digest
-            WHERE (s.state = 'confirmed' OR s.landed_hash IS NOT NULL
-                   AND s.reason IN ('foreign_landing', 'duplicate_settlement'))
+            WHERE (s.state = 'confirmed' OR s.landed_hash IS NOT NULL AND s.reason = ANY($7))
               AND (s.answered_at IS NULL OR s.answered_by = item.attempt)
             ORDER BY s.network, s.payer, s.nonce
             FOR UPDATE OF s),
@@ -178,6 +194,7 @@ async def take_successes(
         [digest for _, digest, _ in attempts],
         [attempt for _, _, attempt in attempts],
         at,
+        [reason.value for reason in LANDED_ELSEWHERE],
     )
     numbers = {row["i"] for row in rows}
     return [number in numbers for number in range(1, len(attempts) + 1)]
@@ -285,6 +302,37 @@ async def restore_settlement(db: Connection, lost: LostRecord, *, at: datetime) 
     return restored is True
 
 
+async def take_restored_success(
+    db: Connection,
+    identity: PaymentIdentity,
+    attempt: UUID,
+    *,
+    asset: Address,
+    amount: BaseUnits,
+    pay_to: Address,
+) -> bytes | None:
+    """Take the success of a restored settlement; return the digest of the request it has.
+
+    A restored row (`restore_settlement`) is confirmed, and answered to nobody who is known. None
+    when there is no such row of the transfer, or another attempt has taken it.
+    """
+    digest: bytes | None = await db.fetchval(
+        """
+        UPDATE settlements SET answered_by = $4
+        WHERE (network, payer, nonce) = ($1, $2, $3) AND state = 'confirmed'
+          AND answered_at IS NOT NULL AND answered_by IS NULL
+          AND (asset, amount, pay_to) = ($5, $6, $7)
+        RETURNING request_digest
+        """,
+        *identity.row_key,
+        attempt,
+        asset,
+        amount,
+        pay_to,
+    )
+    return digest
+
+
 def _read_row(row: Record) -> Settlement:
     sent = None
     if row["tx_hash"] is not None:
@@ -297,6 +345,7 @@ def _read_row(row: Record) -> Settlement:
             max_time=row["max_time"],
             fee_limit=Stroops(row["fee_limit"]),
             sent_after_ledger=row["sent_after_ledger"],
+            replaced=tuple(map(_read_replaced, row["replaced"] or ())),
         )
     return Settlement(
         identity=PaymentIdentity(Network(row["network"]), Address(row["payer"]), row["nonce"]),
@@ -311,4 +360,19 @@ def _read_row(row: Record) -> Settlement:
         is_answered=row["answered_at"] is not None,
         token_is_verified=not row["token_unverified"],
         landed_hash=row["landed_hash"],
+    )
+
+
+def _read_replaced(row: Record) -> SentEnvelope:
+    """Read an envelope that was replaced; its bytes are not kept, since it is never sent again."""
+    return SentEnvelope(
+        tx_hash=row[0],
+        inner_hash=row[1],
+        envelope=Secret(b""),
+        source=Address(row[2]),
+        source_sequence=row[3],
+        max_time=row[4],
+        fee_limit=Stroops(row[5]),
+        sent_after_ledger=row[6],
+        was_refused=row[7],
     )

@@ -121,7 +121,8 @@ class EnvelopeBuilder:
         except ClockStale as outage:
             raise NotPayableNow(Reason.NETWORK_UNAVAILABLE) from outage
         if expires_too_soon(accepted.transfer.entry.expires_at_ledger, self._rules, now):
-            raise NotPayableNow(Reason.EXPIRES_TOO_SOON)
+            is_known = now.is_confirmed
+            raise NotPayableNow(Reason.EXPIRES_TOO_SOON if is_known else Reason.NETWORK_UNAVAILABLE)
         return now
 
     async def _read_used_sequence(self, lease: ChannelLease) -> int:

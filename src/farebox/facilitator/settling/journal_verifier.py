@@ -1,7 +1,8 @@
-"""Verify a payment, and look one up in the journal that the ledger refuses.
+"""Verify a payment, and look a refused one up in the journal, as `/settle` does before it judges.
 
-A stock seller verifies before it settles again. The ledger refuses a payment that has landed, so
-without the journal the seller could not reach a success that has not been taken yet.
+A stock seller verifies before it settles again. The ledger refuses a payment that has landed, and
+the operator may have stopped its payer or the network since; without the journal the seller could
+not reach a success that has not been taken yet.
 """
 
 import asyncio
@@ -9,10 +10,10 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from farebox.facilitator.settlement import (
-    FINAL_STATES,
+    NotSettled,
     PaymentIdentity,
     Settlement,
-    SettlementState,
+    read_repeat,
 )
 from farebox.facilitator.verification.verdict import Accepted, Rejected, SignedTransfer
 from farebox.facilitator.verification.verify import PaymentJudge
@@ -24,16 +25,6 @@ from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
 
 _FIND_TIMEOUT_S: Final = 2.0  # a verification continues without the database
-_LOOKED_UP: Final = frozenset(  # refusals by the ledger, or by a changed asset list
-    {
-        Reason.UNSUPPORTED_ASSET,
-        Reason.SIMULATION_FAILED,
-        Reason.INSUFFICIENT_FUNDS,
-        Reason.RESTORE_REQUIRED,
-        Reason.EXPIRED,
-        Reason.EXPIRES_TOO_SOON,
-    }
-)
 
 
 class SettlementLookup(Protocol):
@@ -62,7 +53,7 @@ VerifyOutcome = Accepted | Rejected | CollectableSuccess | RecordedPayment
 
 
 class JournalVerifier:
-    """Judges payments; the journal is read only after a refusal that a row may explain."""
+    """Judges payments; the journal is read only after a refusal."""
 
     def __init__(self, verifier: PaymentJudge, journal: SettlementLookup) -> None:
         self._verifier, self._journal = verifier, journal
@@ -79,7 +70,7 @@ class JournalVerifier:
             return transfer
         requester = Requester(SimulationPurpose.VERIFICATION, client)
         verdict = await self._verifier.judge(transfer, requester, caller=caller)
-        if isinstance(verdict, Accepted) or verdict.reason not in _LOOKED_UP:
+        if isinstance(verdict, Accepted):
             return verdict
         row = await self._find(payment, transfer)
         return verdict if row is None else judge_recorded(row, payment.request_digest())
@@ -94,10 +85,8 @@ class JournalVerifier:
 
 
 def judge_recorded(row: Settlement, request_digest: bytes) -> CollectableSuccess | RecordedPayment:
-    """Judge a payment that has a row (docs/decisions/0005)."""
-    payer = row.identity.payer
-    if row.request_digest != request_digest or row.is_answered:
-        return RecordedPayment(Reason.DUPLICATE_SETTLEMENT, payer, row.tx_hash)
-    if row.state in FINAL_STATES and row.state is not SettlementState.CONFIRMED:
-        return RecordedPayment(row.reason or Reason.TRANSACTION_FAILED, payer, row.tx_hash)
-    return CollectableSuccess(payer)
+    """Judge a payment that has a row by what `/settle` would answer (docs/decisions/0005)."""
+    outcome = read_repeat(row, request_digest)
+    if isinstance(outcome, NotSettled):
+        return RecordedPayment(outcome.reason, row.identity.payer, outcome.tx_hash)
+    return CollectableSuccess(row.identity.payer)

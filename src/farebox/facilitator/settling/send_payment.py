@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeGuard
 
 import structlog
 
@@ -31,7 +31,7 @@ from farebox.facilitator.verification.verdict import Accepted
 from farebox.kernel.clock import Clock
 from farebox.stellar.rpc import TransactionFound
 from farebox.storage.faults import DatabaseUnavailable
-from farebox.submission.deliver import BAD_SEQUENCE
+from farebox.submission.deliver import BAD_SEQUENCE, FEE_TOO_LOW
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.submit import Submitter
 from farebox.submission.try_again_later import TryAgainLaterCause
@@ -39,9 +39,8 @@ from farebox.x402.reasons import Reason
 
 _SOURCE_BUSY_PAUSE_S: Final = 0.2
 _RETRY_AFTER_S: Final = 5
-_MAX_ENVELOPES: Final = 4  # each sent after the one before can certainly not land
+_MAX_ENVELOPES: Final = 4  # of which one at most can land
 _MAX_LOST_LEASES: Final = 3
-_INSUFFICIENT_FEE: Final = "txINSUFFICIENT_FEE"
 
 log = structlog.get_logger(__name__)
 
@@ -181,29 +180,48 @@ class PaymentSender:
         *,
         until: float,
     ) -> tuple[SettleOutcome, ChannelLease]:
-        """Submit `sent`, and replace it while the last envelope can certainly not land.
+        """Submit `sent`, and replace it while one at most of its envelopes can land.
 
         Returns the lease with the value to release.
         """
-        statuses = self._network.statuses
-        statuses.record_simulators(sent, accepted.simulated.nodes)
-        fate = await self._submit(sent, until, lease=lease)
+        fate = await self._submit_new(accepted, sent, until, lease=lease)
         for attempt in range(1, _MAX_ENVELOPES):
             priced = self._price_replacement(accepted, sent, fate, attempt, until=until)
             if priced is None or not await self._is_unused(claim, sent, fate):
                 break
-            replacement = await self._replace(claim, priced, lease, dead=sent)
-            if isinstance(replacement, BudgetRefusal) and isinstance(fate, Refused):
+            replacement = await self._replace(claim, priced, lease, sent, fate)
+            if isinstance(replacement, BudgetRefusal) and _is_refused(sent, fate):
                 return await self._withdraw(claim, sent, replacement.reason), lease
             if not isinstance(replacement, SentEnvelope):
                 break
             accepted, sent = priced, replacement
-            statuses.record_simulators(sent, accepted.simulated.nodes)
-            fate = await self._submit(sent, until, lease=lease)
+            fate = await self._submit_new(accepted, sent, until, lease=lease)
+        fate = await self._await_replaced(sent, fate, until)
         outcome = await self._finish(claim, sent, fate)
         if isinstance(fate, TransactionFound) and not isinstance(outcome, Pending):
-            lease = lease.with_landed(sent.source_sequence)
+            lease = lease.with_landed(sent.landed_as(fate).source_sequence)
         return outcome, lease
+
+    async def _submit_new(
+        self, accepted: Accepted, sent: SentEnvelope, until: float, *, lease: ChannelLease
+    ) -> Fate:
+        self._network.statuses.record_simulators(sent, accepted.simulated.nodes)
+        return await self._submit(sent, until, lease=lease, may_be_replaced=True)
+
+    async def _await_replaced(self, sent: SentEnvelope, fate: Fate, until: float) -> Fate:
+        """The fate of the last envelope and of all that it replaced, by `until` where it is open.
+
+        A refusal of the last one is no fate of those before it: one of them may have used the very
+        sequence number for which it was refused. Where all were refused, one look will do.
+        """
+        is_open = isinstance(fate, Indeterminate) and fate.cause is not None
+        if not (is_open or (sent.replaced and isinstance(fate, NotSent | Refused))):
+            return fate
+        was_refused = not is_open and sent.is_only_one_out()
+        until = self._clock.monotonic() if was_refused else until
+        watch = self._network.submitter.wait(sent, until=until)
+        seen = await self._network.shutdown.run_until_set(watch) or Indeterminate()
+        return fate if was_refused and isinstance(seen, Indeterminate) else seen
 
     async def _is_unused(self, claim: Claim, sent: SentEnvelope, fate: Fate) -> bool:
         """Whether nothing has used the authorization of an envelope that seems dead."""
@@ -219,26 +237,38 @@ class PaymentSender:
         if self._clock.monotonic() >= until:
             return None
         if isinstance(fate, Refused) and fate.result_code == BAD_SEQUENCE:
-            return accepted
-        if isinstance(fate, Refused) and fate.result_code == _INSUFFICIENT_FEE:
-            floor = fate.required_fee
-        elif isinstance(fate, Dead) or _is_queue_full(fate):
+            return accepted if sent.is_only_one_out() else None
+        if isinstance(fate, Dead):
             floor = None
+        elif _is_outbid(fate):
+            floor = fate.required_fee
         else:
             return None
         builder = self._network.builder
         return builder.raise_inclusion_fee(accepted, replaced=sent, attempt=attempt, floor=floor)
 
     async def _replace(
-        self, claim: Claim, accepted: Accepted, lease: ChannelLease, *, dead: SentEnvelope
+        self,
+        claim: Claim,
+        accepted: Accepted,
+        lease: ChannelLease,
+        earlier: SentEnvelope,
+        fate: Fate,
     ) -> SentEnvelope | BudgetRefusal | None:
-        """Build and record a replacement for an envelope that can never land.
+        """Build and record an envelope in place of `earlier`.
 
-        None where that fails, or where it is unknown whether it was recorded.
+        None where that fails, where it is unknown whether it was recorded, and where the number of
+        an earlier envelope that may land is used meanwhile: then that one has probably landed.
         """
         try:
-            sent = await self._network.builder.build(accepted, lease)
-            recorded = await self._journal.replace(claim, dead=dead.tx_hash, sent=sent)
+            built = await self._network.builder.build(accepted, lease)
+            has_new_number = built.source_sequence != earlier.source_sequence
+            if has_new_number and not (_is_refused(earlier, fate) or isinstance(fate, Dead)):
+                return None
+            if built.tx_hash.hex() in earlier.hashes():
+                return None
+            sent = built.in_place_of(earlier, was_refused=isinstance(fate, Refused))
+            recorded = await self._journal.replace(claim, sent)
         except (NotPayableNow, NoChannelFree, DatabaseUnavailable):
             return None
         if isinstance(recorded, BudgetRefusal):
@@ -252,6 +282,7 @@ class PaymentSender:
         *,
         lease: ChannelLease | None = None,
         may_be_sent: bool = False,
+        may_be_replaced: bool = False,
     ) -> Fate:
         async def on_taken() -> None:
             if lease is not None:
@@ -264,7 +295,13 @@ class PaymentSender:
             return Indeterminate() if may_be_sent else NotSent()
         log.info("settlement.sending", tx_hash=sent.tx_hash.hex())
         fate = await shutdown.run_until_set(
-            submitter.submit(sent, until=until, on_taken=on_taken, may_be_sent=may_be_sent)
+            submitter.submit(
+                sent,
+                until=until,
+                on_taken=on_taken,
+                may_be_sent=may_be_sent,
+                may_be_replaced=may_be_replaced,
+            )
         )
         return fate if fate is not None else Indeterminate()
 
@@ -289,7 +326,7 @@ class PaymentSender:
     async def _finish(
         self, payment: Claim | Settlement, sent: SentEnvelope, fate: Fate
     ) -> SettleOutcome:
-        """Record the fate of the last envelope, and build the outcome."""
+        """Record the fate of the payment's envelopes, and build the outcome."""
         identity, tx_hash = payment.identity, sent.tx_hash.hex()
         pending = Pending(identity.network, identity.payer, tx_hash)
         try:
@@ -312,9 +349,16 @@ class PaymentSender:
         return build_outcome(final, payment, tx_hash)
 
 
-def _is_queue_full(fate: Fate) -> bool:
-    """Whether the queue was full of higher fees; the node has banned the envelope's hash by now."""
-    return isinstance(fate, Refused) and fate.result_code == TryAgainLaterCause.QUEUE_FULL
+def _is_outbid(fate: Fate) -> TypeGuard[Refused | Indeterminate]:
+    """Whether an envelope of the same number with a higher fee may be queued."""
+    if isinstance(fate, Refused):
+        return fate.result_code == FEE_TOO_LOW
+    return isinstance(fate, Indeterminate) and fate.cause is TryAgainLaterCause.QUEUE_FULL
+
+
+def _is_refused(sent: SentEnvelope, fate: Fate) -> bool:
+    """Whether the network refused every envelope of the payment, so that none is out."""
+    return isinstance(fate, Refused) and sent.is_only_one_out()
 
 
 def _read_refusal(fate: NotSent | Refused) -> Reason:

@@ -19,18 +19,15 @@ from farebox.facilitator.journal.foreign_landing import (
 from farebox.facilitator.settlement import (
     FINAL_STATES,
     Claim,
-    FinalStatus,
     NothingSent,
     NotSettled,
     PaymentIdentity,
     Pending,
-    Settled,
     Settlement,
-    SettlementState,
     SettleOutcome,
     StoredResponse,
     build_duplicate,
-    build_outcome,
+    read_repeat,
 )
 from farebox.facilitator.settling.send_payment import SettleTimeouts
 from farebox.facilitator.settling.settle_request import SettleRequest, build_request
@@ -267,7 +264,7 @@ class Settler:
         current: Settlement | None = known
         while current is not None:
             if current.state in FINAL_STATES or (current.sent is not None and not is_same_request):
-                return _read_known(current, is_same_request=is_same_request)
+                return read_repeat(current, digest)
             if current.sent is not None and known.identity not in self._tasks:
                 sender = self._senders[known.identity.network]
                 resumed = sender.resume(current, current.sent, until=until)
@@ -298,18 +295,3 @@ def _read_unfinished(row: Settlement) -> Pending:
     if row.sent is None:
         raise _nothing_sent(row.identity)
     return Pending(row.identity.network, row.identity.payer, row.tx_hash)
-
-
-def _read_known(known: Settlement, *, is_same_request: bool) -> Settled | NotSettled:
-    """Read the outcome of a repeat off a row that is final or belongs to another request.
-
-    Another request may be for another transfer with the same nonce: that this one landed elsewhere
-    is no payment of that one.
-    """
-    identity = known.identity
-    has_failed = known.state in FINAL_STATES and known.state is not SettlementState.CONFIRMED
-    is_told = is_same_request or not known.has_landed_elsewhere
-    if (has_failed and is_told) or (is_same_request and not known.is_answered):
-        final = FinalStatus(known.state, known.reason)
-        return build_outcome(final, known, known.tx_hash)
-    return build_duplicate(identity, known.tx_hash)

@@ -172,18 +172,20 @@ def judge_expiry(
     """Judge the authorization's last ledger by the window of the terms.
 
     The window is `maxTimeoutSeconds` at the observed cadence, five seconds at most, and the
-    operator's tolerance in ledgers.
+    operator's tolerance in ledgers. By a ledger that a single look has named nothing is refused for
+    good: a node may be ahead of the network or behind it.
     """
     left = entry.expires_at_ledger - now.sequence
     window = ledgers_for(
         terms.max_timeout_s, cadence_s=now.cadence_s, tolerance=rules.expiry_tolerance_ledgers
     )
-    if left > window:
-        return Reason.EXPIRATION_TOO_FAR
-    if left < 1:
-        return Reason.EXPIRED
-    is_short = expires_too_soon(entry.expires_at_ledger, rules, now)
-    return Reason.EXPIRES_TOO_SOON if is_short else None
+    rules_in_order = (
+        (left > window, Reason.EXPIRATION_TOO_FAR),
+        (left < 1, Reason.EXPIRED),
+        (expires_too_soon(entry.expires_at_ledger, rules, now), Reason.EXPIRES_TOO_SOON),
+    )
+    reason = next((reason for fails, reason in rules_in_order if fails), None)
+    return reason if reason is None or now.is_confirmed else Reason.NETWORK_UNAVAILABLE
 
 
 def expires_too_soon(expires_at_ledger: int, rules: OperatorRules, now: LedgerReading) -> bool:

@@ -1,27 +1,28 @@
 """Send a paid request to the upstream, and pass the response on to the buyer."""
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
 from farebox.gateway.delivery import payment_store
 from farebox.gateway.delivery.keep_response import ResponseKeeper
-from farebox.gateway.delivery.kept_response import KeptResponse
-from farebox.gateway.delivery.verdict import (
-    EVENT_STREAM,
-    is_delivered_status,
-    state_after_failure,
+from farebox.gateway.delivery.kept_response import KeptResponse, SealedResponse
+from farebox.gateway.delivery.pass_response import (
+    AttemptLost,
+    BuyerLeft,
+    NoEvent,
+    PassedResponse,
+    ResponseWriter,
 )
+from farebox.gateway.delivery.verdict import is_delivered_status, state_after_failure
 from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.gateway.relay.hidden_value import CredentialShown, HiddenValue
 from farebox.gateway.relay.relay import Relay, UpstreamRequest
-from farebox.gateway.relay.response_headers import RawHeader, forward_response_headers
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
-from farebox.outbound.client import OutboundResponse
 from farebox.outbound.faults import (
     CallNotSent,
     CallOutcomeUnknown,
@@ -33,8 +34,6 @@ from farebox.storage.pool import Database
 
 _RECORD_TRIES: Final = 5
 _RECORD_PAUSE_S: Final = 0.2
-_LENGTH: Final = re.compile(r"[0-9]{1,18}\Z", re.ASCII)  # int() refuses 4,301 digits, and `²`
-_EVENT_ENDS: Final = (b"\n\n", b"\r\n\r\n", b"\r\r")  # WHATWG HTML, server-sent events
 
 log = structlog.get_logger(__name__)
 
@@ -48,11 +47,15 @@ class DeliveryFault(StrEnum):
     BROKEN = "upstream_response_incomplete"
     TOO_LARGE = "upstream_response_too_large"
     CREDENTIAL = "upstream_response_shows_credential"
+    NO_EVENT = "upstream_stream_without_event"
+    ABOVE_LIMIT = "response_above_limit_of_paid_call"  # a request over HTTP would get it
+    CONGESTED = "gateway_congested"  # nothing was sent: no attempt
+    LOST = "attempt_ended_elsewhere"
 
 
 @dataclass(frozen=True, slots=True)
 class NotDelivered:
-    """An attempt that delivered nothing; `payment` is the row as the attempt began."""
+    """An attempt that delivered nothing; `payment` is the row that says which attempts are left."""
 
     payment: GatewayPayment
     fault: DeliveryFault
@@ -60,24 +63,12 @@ class NotDelivered:
     status: int | None = None  # of the upstream
 
 
-class BuyerLeft(Exception):
-    """The buyer's connection is gone."""
-
-
 class ResponseCut(Exception):
-    """The upstream's response broke after a part was passed on: the connection must be cut."""
+    """The response broke after a part was passed on: the connection must be cut."""
 
-
-class ResponseWriter(Protocol):
-    """Writes the response to the buyer; every method raises `BuyerLeft`."""
-
-    async def start(self, status: int, headers: list[RawHeader], *, length: int | None) -> None:
-        """Write status and headers; `length` None for a body of unknown length."""
-        ...
-
-    async def write(self, part: bytes, *, is_last: bool = False) -> None:
-        """Write a part of the body, and wait until the connection takes more."""
-        ...
+    def __init__(self, fault: DeliveryFault) -> None:
+        super().__init__(fault.value)
+        self.fault = fault
 
 
 class Deliverer:
@@ -101,7 +92,10 @@ class Deliverer:
         """Send the request and pass the response on; None when it was delivered.
 
         A response of at most `kept_bytes` is recorded and stored before its first byte is passed
-        on; a longer one is recorded before its last byte.
+        on; a longer one is passed on as it comes, and recorded before what marks its end. A stream
+        of events is recorded after its first event. An attempt whose buyer left before the request
+        was sent does not count; a short response that its buyer did not wait for is stored for the
+        next attempt.
 
         Args:
             attempt: the payment as its attempt began.
@@ -111,141 +105,230 @@ class Deliverer:
             may_repeat: whether the upstream may get the request again after an unknown outcome.
 
         Raises:
-            ResponseCut: a part was passed on; the attempt has ended without a delivery.
+            BuyerLeft: nothing was delivered; the attempt has ended, or was given back.
+            ResponseCut: a part was passed on, and its end was not.
             Outage: nothing was passed on, and the end could not be recorded.
         """
-        hidden = HiddenValue(request.credential)
-        passing = _Passing(self, attempt, writer, hidden, kept_bytes=kept_bytes)
+        one = _Attempt(self._database, self._keeper, self._clock, attempt, may_repeat=may_repeat)
+        passed = PassedResponse(one, writer, HiddenValue(request.credential), kept_bytes)
         try:
-            async with self._relay.call(request) as response:
-                if not is_delivered_status(response.status):
-                    status = response.status
-                    self._relay.record_failure(request.url)
-                    return await self._fail(
-                        attempt, DeliveryFault.STATUS, status=status, may_repeat=True
-                    )
-                await passing.run(response, _host_of(request.url))
-        except (CallRefused, CallNotSent) as error:
-            self._relay.record_failure(request.url, error)
-            return await self._fail(attempt, DeliveryFault.NOT_REACHED, may_repeat=True)
-        except (CallOutcomeUnknown, CredentialShown) as error:
-            if passing.is_recorded:
-                raise ResponseCut from error
-            self._relay.record_failure(request.url)
-            fault = _fault_of(error)
-            failed = await self._fail(attempt, fault, may_repeat=may_repeat)
-            if passing.is_started:
-                raise ResponseCut from error
-            return failed
-        self._relay.record_success(request.url)
-        return None
+            return await self._attempt(one, request, writer, passed)
+        except AttemptLost:
+            if passed.is_started:
+                raise ResponseCut(DeliveryFault.LOST) from None
+            return await one.find_lost()
+        except BuyerLeft:
+            if passed.is_recorded:
+                return None
+            raise
 
-    async def record_delivered(
-        self, attempt: GatewayPayment, status: int, response: KeptResponse | None
-    ) -> None:
-        """Record the delivery, with the response that is kept.
+    async def _attempt(
+        self,
+        one: "_Attempt",
+        request: UpstreamRequest,
+        writer: ResponseWriter,
+        passed: PassedResponse,
+    ) -> NotDelivered | None:
+        """Pass the response on that is stored, or that of the upstream."""
+        held = await one.find_held()
+        if writer.has_left:
+            await one.give_back()
+            raise BuyerLeft
+        one.check()
+        if held is not None:
+            await passed.pass_whole(held, is_stored=True)
+            return None
+        limited = _limit(request, writer)
+        try:
+            failed = await self._call(one, limited, passed)
+        except (CallOutcomeUnknown, CredentialShown, NoEvent) as error:
+            fault = _fault_of(error, is_limited=limited is not request)
+            if passed.is_recorded:
+                raise ResponseCut(fault) from error
+            if fault is not DeliveryFault.ABOVE_LIMIT:
+                self._relay.record_failure(request.url)
+            failed = await one.fail(fault)
+            if passed.is_started:
+                raise ResponseCut(fault) from error
+        return failed
+
+    async def _call(
+        self, one: "_Attempt", request: UpstreamRequest, passed: PassedResponse
+    ) -> NotDelivered | None:
+        """Send the request and pass the response on.
 
         Raises:
-            Outage: it could not be recorded, though it was tried several times.
+            CallOutcomeUnknown, CredentialShown, NoEvent: the end of the attempt is not recorded.
         """
-        kept = None if response is None else self._keeper.seal(attempt, response)
-        for left in reversed(range(_RECORD_TRIES)):
-            try:
-                async with self._database.connection() as db:
-                    await payment_store.end_attempt(
-                        db,
-                        attempt,
-                        PaymentState.DELIVERED,
-                        status=status,
-                        may_repeat=False,
-                        kept=kept,
-                    )
-            except Outage:
-                if not left:
-                    raise
-                await self._clock.sleep(_RECORD_PAUSE_S)
-            else:
-                return
-
-    async def _fail(
-        self,
-        attempt: GatewayPayment,
-        fault: DeliveryFault,
-        *,
-        may_repeat: bool,
-        status: int | None = None,
-    ) -> NotDelivered:
-        state = state_after_failure(attempt, may_repeat=may_repeat)
-        log.info("gateway.not_delivered", tx_hash=attempt.tx_hash, fault=fault, state=state)
         try:
-            async with self._database.connection() as db:
-                await payment_store.end_attempt(
-                    db, attempt, state, status=status, may_repeat=may_repeat
-                )
-        except Outage:  # the attempt's time ends it
-            log.warning("gateway.end_not_recorded", tx_hash=attempt.tx_hash)
-        return NotDelivered(attempt, fault, state, status)
+            async with self._relay.call(request) as response:
+                if is_delivered_status(response.status):
+                    await passed.run(response, _host_of(request.url))
+                    self._relay.record_success(request.url)
+                    return None
+                status = response.status
+                self._relay.record_failure(request.url)
+                return await one.fail(DeliveryFault.STATUS, may_repeat=True, status=status)
+        except (CallRefused, CallNotSent) as error:
+            self._relay.record_failure(request.url, error)
+            if isinstance(error, CallNotSent) and error.is_own_congestion:
+                return await one.give_back()
+            return await one.fail(DeliveryFault.NOT_REACHED, may_repeat=True)
+        except BuyerLeft:
+            if not passed.is_recorded:
+                await one.end_without_buyer(passed.whole)
+            raise
 
 
-class _Passing:
-    """Passes one response on: whole when it is short, in parts when it is long or a stream."""
+class _Attempt:
+    """The record of one attempt: its lease, and how it ends."""
 
     def __init__(
         self,
-        deliverer: Deliverer,
-        attempt: GatewayPayment,
-        writer: ResponseWriter,
-        hidden: HiddenValue,
+        database: Database,
+        keeper: ResponseKeeper,
+        clock: Clock,
+        payment: GatewayPayment,
         *,
-        kept_bytes: int,
+        may_repeat: bool,
     ) -> None:
-        self._deliverer, self._attempt, self._writer = deliverer, attempt, writer
-        self._hidden, self._kept_bytes = hidden, kept_bytes
-        self.is_started = self.is_recorded = False
+        self._database, self._keeper, self._clock = database, keeper, clock
+        self._payment, self._may_repeat = payment, may_repeat
+        until = payment.attempt_until
+        left = timedelta(0) if until is None else until - clock.now()
+        self._ends_at = clock.monotonic() + left.total_seconds()
 
-    async def run(self, response: OutboundResponse, upstream_host: str) -> None:
-        """Pass the response on; a buyer who leaves got a long response as far as it went."""
-        headers = forward_response_headers(
-            response.headers, upstream_host=upstream_host, hidden=self._hidden
+    async def find_held(self) -> KeptResponse | None:
+        """Find the response of an earlier attempt, whose buyer had left.
+
+        Raises:
+            Outage: there is one and it cannot be opened: the upstream must not be called again.
+        """
+        if self._payment.attempts == 1:
+            return None
+        try:
+            return await self._keeper.find_held(self._payment)
+        except Outage:
+            await self.give_back()
+            raise
+
+    async def confirm(self) -> None:
+        """Confirm that the attempt goes on, as the database says.
+
+        Raises:
+            AttemptLost: it was ended, or its time has passed.
+        """
+        asked_at = self._clock.monotonic()
+        async with self._database.connection() as db:
+            left = await payment_store.read_lease(db, self._payment)
+        if left is None:
+            raise AttemptLost
+        self._ends_at = asked_at + left.total_seconds()
+        self.check()
+
+    def check(self) -> None:
+        """Check that the time of the attempt has not passed.
+
+        Raises:
+            AttemptLost: it has.
+        """
+        if self._clock.monotonic() >= self._ends_at:
+            raise AttemptLost
+
+    async def deliver(self, status: int, response: KeptResponse | None) -> None:
+        """Record the delivery, with the response that is kept.
+
+        Raises:
+            AttemptLost: the attempt was ended.
+            Outage: it could not be recorded, though it was tried several times.
+        """
+        kept = None if response is None else self._keeper.seal(self._payment, response)
+        is_unsure = False  # an answer of the database was lost
+        for left in reversed(range(_RECORD_TRIES)):
+            try:
+                is_ended = await self._end(PaymentState.DELIVERED, status=status, kept=kept)
+                if is_ended or (is_unsure and await self._is_delivered()):
+                    return
+                raise AttemptLost
+            except Outage:
+                if not left:
+                    raise
+                is_unsure = True
+                await self._clock.sleep(_RECORD_PAUSE_S)
+
+    async def fail(
+        self, fault: DeliveryFault, *, may_repeat: bool | None = None, status: int | None = None
+    ) -> NotDelivered:
+        """End the attempt without a delivery; `may_repeat` None as after an unknown outcome."""
+        repeats = self._may_repeat if may_repeat is None else may_repeat
+        payment, state = self._payment, state_after_failure(self._payment, may_repeat=repeats)
+        log.info("gateway.not_delivered", tx_hash=payment.tx_hash, fault=fault, state=state)
+        try:
+            is_ended = await self._end(state, status=status, may_repeat=repeats)
+        except Outage:  # the attempt's time ends it
+            log.warning("gateway.end_not_recorded", tx_hash=payment.tx_hash)
+            is_ended = True
+        return NotDelivered(payment, fault, state, status) if is_ended else await self.find_lost()
+
+    async def end_without_buyer(self, whole: KeptResponse | None) -> None:
+        """End the attempt of a buyer who has left; a whole response waits for the next attempt."""
+        kept = None if whole is None else self._keeper.seal(self._payment, whole)
+        repeats = self._may_repeat or kept is not None
+        state = state_after_failure(self._payment, may_repeat=repeats)
+        log.info("gateway.buyer_left", tx_hash=self._payment.tx_hash, state=state)
+        status = None if whole is None else whole.status
+        try:
+            await self._end(state, status=status, may_repeat=repeats, kept=kept)
+        except Outage:
+            log.warning("gateway.end_not_recorded", tx_hash=self._payment.tx_hash)
+
+    async def give_back(self) -> NotDelivered:
+        """End an attempt that sent nothing to the upstream: it does not count."""
+        payment, fault = self._payment, DeliveryFault.CONGESTED
+        try:
+            async with self._database.connection() as db:
+                is_returned = await payment_store.return_attempt(db, payment)
+        except Outage:  # the attempt's time ends it, and it counts
+            log.warning("gateway.end_not_recorded", tx_hash=payment.tx_hash)
+            return NotDelivered(payment, fault, state_after_failure(payment, may_repeat=True))
+        if not is_returned:
+            return await self.find_lost()
+        log.info("gateway.attempt_returned", tx_hash=payment.tx_hash)
+        fewer = replace(payment, attempts=payment.attempts - 1, attempt_until=None)
+        return NotDelivered(fewer, fault, PaymentState.PAID)
+
+    async def find_lost(self) -> NotDelivered:
+        """Find what became of a payment whose attempt was ended elsewhere."""
+        async with self._database.connection() as db:
+            row = await payment_store.find_payment(db, self._payment.identity)
+        known = row or self._payment
+        log.warning("gateway.attempt_lost", tx_hash=known.tx_hash, state=known.state)
+        is_open = known.state in (PaymentState.PAID, PaymentState.DELIVERED)
+        state = PaymentState.PAID if is_open else PaymentState.OWED
+        return NotDelivered(known, DeliveryFault.LOST, state)
+
+    async def _is_delivered(self) -> bool:
+        """Whether this attempt was recorded as delivered: a later one has a higher number."""
+        async with self._database.connection() as db:
+            row = await payment_store.find_payment(db, self._payment.identity)
+        return (
+            row is not None
+            and row.state is PaymentState.DELIVERED
+            and row.attempts == self._payment.attempts
         )
-        is_stream = (response.header("content-type") or "").lower().startswith(EVENT_STREAM)
-        parts, body = self._hidden.watch(response.chunks()), bytearray()
-        if not is_stream:
-            async for part in parts:
-                body += part
-                if len(body) > self._kept_bytes:
-                    break
-            else:
-                await self._pass_whole(response.status, headers, bytes(body))
-                return
-        try:
-            self.is_started = True
-            await self._writer.start(response.status, headers, length=_length_of(response))
-            last = bytes(body)
-            body.clear()  # a slow buyer must not keep it twice
-            async for part in parts:
-                await self._writer.write(last)
-                if is_stream and not self.is_recorded and _has_event(last + part):
-                    await self._record(response.status, None)
-                last = part
-            await self._record(response.status, None)
-            await self._writer.write(last, is_last=True)
-        except BuyerLeft:
-            await self._record(response.status, None)
 
-    async def _pass_whole(self, status: int, headers: list[RawHeader], body: bytes) -> None:
-        kept = KeptResponse(status, tuple(headers), body) if self._kept_bytes else None
-        await self._record(status, kept)
-        try:
-            await self._writer.start(status, headers, length=len(body))
-            await self._writer.write(body, is_last=True)
-        except BuyerLeft:
-            return
-
-    async def _record(self, status: int, kept: KeptResponse | None) -> None:
-        if not self.is_recorded:
-            await self._deliverer.record_delivered(self._attempt, status, kept)
-            self.is_recorded = True
+    async def _end(
+        self,
+        state: PaymentState,
+        *,
+        status: int | None,
+        may_repeat: bool = False,
+        kept: SealedResponse | None = None,
+    ) -> bool:
+        async with self._database.connection() as db:
+            return await payment_store.end_attempt(
+                db, self._payment, state, status=status, may_repeat=may_repeat, kept=kept
+            )
 
 
 _FAULTS: Final = {
@@ -254,19 +337,23 @@ _FAULTS: Final = {
 }
 
 
-def _fault_of(error: CallOutcomeUnknown | CredentialShown) -> DeliveryFault:
+def _fault_of(
+    error: CallOutcomeUnknown | CredentialShown | NoEvent, *, is_limited: bool
+) -> DeliveryFault:
     if isinstance(error, CredentialShown):
         return DeliveryFault.CREDENTIAL
+    if isinstance(error, NoEvent):
+        return DeliveryFault.NO_EVENT
+    if is_limited and error.reason is UnknownOutcomeReason.TOO_LARGE:
+        return DeliveryFault.ABOVE_LIMIT
     return _FAULTS.get(error.reason, DeliveryFault.BROKEN)
 
 
-def _has_event(text: bytes) -> bool:
-    return any(end in text for end in _EVENT_ENDS)
-
-
-def _length_of(response: OutboundResponse) -> int | None:
-    value = response.header("content-length")
-    return int(value) if value is not None and _LENGTH.match(value) else None
+def _limit(request: UpstreamRequest, writer: ResponseWriter) -> UpstreamRequest:
+    """Limit the response to what the buyer can be shown."""
+    if writer.limit_bytes is None or writer.limit_bytes >= request.max_response_bytes:
+        return request
+    return replace(request, max_response_bytes=writer.limit_bytes)
 
 
 def _host_of(url: str) -> str:

@@ -49,16 +49,28 @@ class ResponseKeeper:
         """Find the response of a delivered payment; None once it is gone or cannot be opened."""
         async with self._database.connection() as db:
             found = await response_store.find_response(db, payment.identity)
-        if found is None or self._sealer is None:
-            return None
-        status, sealed = found
         try:
-            opened = self._sealer.open(
-                sealed, owner=payment.owner, purpose=PURPOSE, record=_record(payment)
-            )
+            return None if found is None else self._open(payment, *found)
         except Outage:
             log.warning("gateway.response_not_opened", tx_hash=payment.tx_hash)
             return None
+
+    async def find_held(self, payment: GatewayPayment) -> KeptResponse | None:
+        """Find the response that waits for a buyer who had left; None when there is none.
+
+        Raises:
+            Outage: there is one, and it cannot be opened.
+        """
+        async with self._database.connection() as db:
+            found = await response_store.find_response(db, payment.identity)
+        return None if found is None else self._open(payment, *found)
+
+    def _open(self, payment: GatewayPayment, status: int, sealed: bytes) -> KeptResponse:
+        if self._sealer is None:
+            raise Outage("master keys", "The response was stored under a key that is gone.")
+        opened = self._sealer.open(
+            sealed, owner=payment.owner, purpose=PURPOSE, record=_record(payment)
+        )
         return read_kept_response(status, opened)
 
 

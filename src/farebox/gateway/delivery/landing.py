@@ -1,11 +1,10 @@
 """Record that a reserved payment has landed: together with its one success, or not at all."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from farebox.facilitator.journal import store as journal_store
 from farebox.gateway.delivery import payment_store
-from farebox.gateway.payment import GatewayPayment
+from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.storage.pool import Connection
 
 
@@ -17,18 +16,10 @@ class ReservationLost(Exception):
     """The reservation no longer exists: another process has changed it; roll back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
-    """A landed payment; `is_foreign`: a stranger's transaction used its authorization."""
-
-    tx_hash: str
-    is_foreign: bool = False
-
-
 async def record_landing(
     db: Connection,
     held: GatewayPayment,
-    landing: Landing,
+    tx_hash: str,
     *,
     at: datetime,
     attempt_for: timedelta | None,
@@ -36,29 +27,55 @@ async def record_landing(
 ) -> GatewayPayment:
     """Take the payment's success and record it as paid, inside a transaction.
 
-    A foreign transaction has no success to take: the reservation alone makes the payment this
-    request's.
+    The success of a transaction of another party is taken as well: the journal has it for the
+    request whose row was there before that transaction, and for no other one
+    (docs/decisions/0047). Of a settlement that was lost and restored nobody knows whether it was
+    answered: the payment is owed, unless this very request had it before this call.
 
     Args:
         db: the connection, in a transaction that an exception rolls back.
         held: the reservation that the caller holds.
-        landing: the transaction.
+        tx_hash: the transaction.
         at: the present moment.
         attempt_for: how long the first attempt may take; None without a waiting buyer.
         may_repeat: whether the upstream may get the request again after this attempt.
 
     Raises:
-        SuccessTaken: another request has the success.
+        SuccessTaken: another request has the success, or the transaction is no payment of this one.
         ReservationLost: the payment is not reserved any more.
     """
-    if not landing.is_foreign:
-        attempt = (held.identity, held.request_digest, held.success_id)
-        (is_taken,) = await journal_store.take_successes(db, [attempt], at=at)
-        if not is_taken:
-            raise SuccessTaken
+    attempt = (held.identity, held.request_digest, held.success_id)
+    (is_taken,) = await journal_store.take_successes(db, [attempt], at=at)
+    is_owed = not is_taken and await _take_restored(db, held, has_buyer=attempt_for is not None)
     payment = await payment_store.record_paid(
-        db, held.identity, landing.tx_hash, attempt_for=attempt_for, may_repeat=may_repeat
+        db,
+        held,
+        tx_hash,
+        state=PaymentState.OWED if is_owed else PaymentState.PAID,
+        attempt_for=None if is_owed else attempt_for,
+        may_repeat=may_repeat,
     )
     if payment is None:
         raise ReservationLost
     return payment
+
+
+async def _take_restored(db: Connection, held: GatewayPayment, *, has_buyer: bool) -> bool:
+    """Take the success of a restored settlement; whether the payment is owed, not delivered.
+
+    Only a request that was reserved before the call that found the settlement may be delivered.
+
+    Raises:
+        SuccessTaken: there is no such settlement.
+    """
+    digest = await journal_store.take_restored_success(
+        db,
+        held.identity,
+        held.success_id,
+        asset=held.asset,
+        amount=held.amount,
+        pay_to=held.pay_to,
+    )
+    if digest is None:
+        raise SuccessTaken
+    return held.is_first_hold or not has_buyer or digest != held.request_digest

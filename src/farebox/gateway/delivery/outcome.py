@@ -6,6 +6,7 @@ from enum import StrEnum
 from farebox.facilitator.settlement import NotSettled, Pending
 from farebox.gateway.delivery.kept_response import KeptResponse
 from farebox.gateway.payment import GatewayPayment
+from farebox.x402.reasons import Reason
 
 
 class LimitKind(StrEnum):
@@ -33,9 +34,9 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class PaymentUsed:
-    """The payment belongs to another request, or its response was delivered and is not stored."""
+    """The payment belongs to another request, or its response is not given again."""
 
-    tx_hash: str  # empty while nothing is known to have landed
+    tx_hash: str  # empty while no transaction of it is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,11 @@ class LimitReached:
 
 @dataclass(frozen=True, slots=True)
 class WrapperChanged:
-    """The wrapper was disabled, deleted or changed since it was read; nothing was settled."""
+    """The payment is not for the wrapper's terms of now; nothing was settled for it.
+
+    The wrapper was disabled, deleted or changed since it was read, or the payment was made for
+    other terms and continues nothing.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +65,27 @@ class NotPaid:
 
 @dataclass(frozen=True, slots=True)
 class PaymentPending:
-    """The payment may have been sent; the same request continues it."""
+    """The payment may have been sent; the same request continues it.
+
+    `reason` is `OUTCOME_UNPROVEN` when nobody can prove whether it has landed.
+    """
 
     pending: Pending
+    reason: Reason = Reason.SETTLEMENT_PENDING
+
+
+@dataclass(frozen=True, slots=True)
+class LandingNotRecorded:
+    """The payment has landed, and the database was lost before its delivery could begin."""
+
+    payment: GatewayPayment
+
+
+@dataclass(frozen=True, slots=True)
+class NotServed:
+    """The request is paid and not delivered, and cannot be sent to its upstream now."""
+
+    payment: GatewayPayment
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +110,8 @@ PayOutcome = (
     | WrapperChanged
     | NotPaid
     | PaymentPending
+    | LandingNotRecorded
+    | NotServed
     | NoAttemptLeft
     | AttemptInProgress
 )

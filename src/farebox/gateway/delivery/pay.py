@@ -1,11 +1,15 @@
 """Settle the payment of a request and begin an attempt to deliver, each at most once."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, Protocol, assert_never
 
+import structlog
+
+from farebox.facilitator.journal import store as journal_store
 from farebox.facilitator.settlement import (
+    LANDED_ELSEWHERE,
     KeyConflict,
     NothingSent,
     NotSettled,
@@ -14,33 +18,33 @@ from farebox.facilitator.settlement import (
     Settled,
     SettleOutcome,
     StoredResponse,
+    build_duplicate,
 )
 from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.gateway.delivery import payment_store, reservation_store
 from farebox.gateway.delivery.keep_response import ResponseKeeper
-from farebox.gateway.delivery.landing import (
-    Landing,
-    ReservationLost,
-    SuccessTaken,
-    record_landing,
-)
+from farebox.gateway.delivery.landing import ReservationLost, SuccessTaken, record_landing
 from farebox.gateway.delivery.outcome import (
     AttemptInProgress,
     AttemptStarted,
+    LandingNotRecorded,
     LimitKind,
     LimitReached,
     NoAttemptLeft,
     NotPaid,
+    NotServed,
     PaymentPending,
     PaymentUsed,
     PayOutcome,
     Replayed,
     WrapperChanged,
 )
+from farebox.gateway.delivery.reconcile import UNPROVEN_EVERY
 from farebox.gateway.delivery.reservation_store import NewPayment, WrapperCounters
-from farebox.gateway.payment import GatewayPayment, PaymentState
+from farebox.gateway.payment import GatewayPayment, PaymentState, PresentedRequest
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.clock import Clock
+from farebox.kernel.errors import Outage
 from farebox.storage.faults import Conflict, DatabaseUnavailable
 from farebox.storage.pool import Database
 from farebox.x402.reasons import Reason
@@ -52,6 +56,8 @@ _UNSAFE: Final = frozenset({"POST", "PATCH"})  # RFC 9110, section 9.2.2: not id
 
 _HELD_FOR: Final = timedelta(seconds=HOLD_S)
 _NOTHING_SENT: Final = (KeyConflict, NothingSent, DatabaseUnavailable)  # of `Settler.settle`
+
+log = structlog.get_logger(__name__)
 
 
 class PaymentSettler(Protocol):
@@ -68,10 +74,16 @@ class PaymentSettler(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PaidRequest:
-    """A request with the payment that is presented for it; both passed every check."""
+    """A request with the payment that is presented for it; both passed every check.
+
+    `is_for_sale`: the payment is for the wrapper's terms of now. Another one may only continue a
+    request that was paid before.
+    """
 
     new: NewPayment
     settle: SettleRequest
+    is_private: bool  # the payment holds an identifier, which is on no ledger
+    is_for_sale: bool = True
 
     @property
     def wrapper(self) -> Wrapper:
@@ -87,6 +99,18 @@ class PaidRequest:
     def may_repeat(self) -> bool:
         """Whether the upstream may get the request again after an unknown outcome."""
         return self.new.request.method not in _UNSAFE or self.wrapper.settings.is_repeatable
+
+    @property
+    def presented(self) -> PresentedRequest:
+        """The request and its payment as they were received."""
+        new = self.new
+        return PresentedRequest(
+            new.identity,
+            new.request.binding(),
+            new.request_digest,
+            new.presented_digest,
+            is_private=self.is_private,
+        )
 
 
 class Payer:
@@ -112,23 +136,29 @@ class Payer:
         """
         until = self._clock.monotonic() + HOLD_S
         while True:
-            if known is None:
-                outcome = await self._reserve(request)
-            elif known.binding != request.new.request.binding():
-                return PaymentUsed(known.tx_hash)
-            else:
-                outcome = await self._continue(request, known)
-            if outcome is not None:
-                return outcome
-            if self._clock.monotonic() >= until:
-                return await self._give_up(request)
-            await self._clock.sleep(_POLL_S)
-            known = await self.find(request)
+            try:
+                outcome = await self._look(request, known)
+                if outcome is not None:
+                    return outcome
+                if self._clock.monotonic() >= until:
+                    return await self._give_up(request)
+                await self._clock.sleep(_POLL_S)
+                known = await self.find(request.new.identity)
+            except Outage:
+                if known is None or not known.tx_hash or not request.presented.owns(known):
+                    raise
+                return LandingNotRecorded(known)
 
-    async def find(self, request: PaidRequest) -> GatewayPayment | None:
+    async def _look(self, request: PaidRequest, known: GatewayPayment | None) -> PayOutcome | None:
+        """Bring the payment one step on; None to look again."""
+        if known is not None:
+            return await self._continue(request, known)
+        return await self._reserve(request) if request.is_for_sale else WrapperChanged()
+
+    async def find(self, identity: PaymentIdentity) -> GatewayPayment | None:
         """Find the payment's row, whichever request it is bound to."""
         async with self._database.connection() as db:
-            return await payment_store.find_payment(db, request.new.identity)
+            return await payment_store.find_payment(db, identity)
 
     async def _reserve(self, request: PaidRequest) -> PayOutcome | None:
         """Count the request and settle; None when another call has reserved the payment."""
@@ -145,22 +175,45 @@ class Payer:
 
     async def _continue(self, request: PaidRequest, known: GatewayPayment) -> PayOutcome | None:
         """Continue the payment of an earlier call for this request; None to look again."""
+        presented = request.presented
+        is_ours = presented.owns(known) and known.wrapper_id == request.wrapper.id
+        if not is_ours or known.state is PaymentState.DELIVERED:
+            return await self.find_state(presented, known)
+        if known.state is PaymentState.PAID:
+            return await self._begin(request, known)
+        if known.state is PaymentState.RESERVED:
+            async with self._database.connection() as db:
+                held = await reservation_store.hold_reservation(db, known, held_for=_HELD_FOR)
+            return None if held is None else await self._settle(request, held)
+        return NoAttemptLeft(known)
+
+    async def find_state(
+        self, presented: PresentedRequest, known: GatewayPayment
+    ) -> Replayed | PaymentUsed | PaymentPending | NotServed | NoAttemptLeft:
+        """Find the state of a payment that is not continued now: nothing is settled or sent."""
+        if not presented.owns(known):
+            tx_hash = known.tx_hash or await self._settler.find_hash(known.identity)
+            return PaymentUsed(tx_hash)
         match known.state:
             case PaymentState.RESERVED:
-                async with self._database.connection() as db:
-                    held = await reservation_store.hold_reservation(
-                        db, known.identity, held_for=_HELD_FOR
-                    )
-                return None if held is None else await self._settle(request, held)
-            case PaymentState.PAID:
-                return await self._begin(request, known)
+                return await self._await_outcome(known.identity)
+            case PaymentState.PAID if known.attempts_left(self._clock.now()):
+                return NotServed(known)
             case PaymentState.DELIVERED:
-                response = await self._keeper.find(known)
+                is_shown = presented.may_get_again(known, self._clock.now())
+                response = await self._keeper.find(known) if is_shown else None
                 return Replayed(known, response) if response else PaymentUsed(known.tx_hash)
-            case PaymentState.OWED | PaymentState.REFUNDED:
-                return NoAttemptLeft(known)
             case _:
-                assert_never(known.state)
+                return NoAttemptLeft(known)
+
+    async def give_back(self, attempt: GatewayPayment) -> NotServed:
+        """End an attempt that nothing was sent in; it does not count as one."""
+        try:
+            async with self._database.connection() as db:
+                await payment_store.return_attempt(db, attempt)
+        except Outage:  # the attempt's time ends it
+            return NotServed(attempt)
+        return NotServed(replace(attempt, attempts=attempt.attempts - 1))
 
     async def _settle(self, request: PaidRequest, held: GatewayPayment) -> PayOutcome | None:
         """Settle while this call holds the reservation; None to look again."""
@@ -171,16 +224,18 @@ class Payer:
             raise
         match outcome:
             case Settled(tx_hash=tx_hash):
-                return await self._record_paid(request, held, Landing(tx_hash))
+                return await self._record_settled(request, held, tx_hash)
             case Pending():
                 async with self._database.connection() as db:
                     await reservation_store.release_hold(db, held)
                 return PaymentPending(outcome)
-            case NotSettled(reason=Reason.FOREIGN_LANDING, tx_hash=tx_hash):
-                return await self._record_paid(request, held, Landing(tx_hash, is_foreign=True))
-            case NotSettled(reason=Reason.DUPLICATE_SETTLEMENT, tx_hash=tx_hash):
-                await self._release(held)
-                return PaymentUsed(tx_hash)
+            case NotSettled(reason=reason, tx_hash=tx_hash) if reason in LANDED_ELSEWHERE:
+                is_used = reason is Reason.DUPLICATE_SETTLEMENT
+                duplicate = build_duplicate(held.identity, tx_hash)
+                otherwise = PaymentUsed(tx_hash) if is_used else NotPaid(duplicate)
+                return await self._record_paid(request, held, tx_hash, otherwise=otherwise)
+            case NotSettled(reason=Reason.OUTCOME_UNPROVEN):
+                return await self._leave_unproven(held, outcome)
             case NotSettled():
                 await self._release(held)
                 return NotPaid(outcome)
@@ -188,6 +243,20 @@ class Payer:
                 raise ValueError("a request without a key has no stored response")
             case _:
                 assert_never(outcome)
+
+    async def _leave_unproven(self, held: GatewayPayment, outcome: NotSettled) -> PayOutcome:
+        """Keep the reservation of a payment whose outcome cannot be proven."""
+        identity = held.identity
+        async with self._database.connection() as db:
+            (row,) = await journal_store.find_settlements(db, [identity])
+            is_ours = row is not None and row.request_digest == held.request_digest
+            if is_ours:
+                await reservation_store.leave_unproven(db, held, look_after=UNPROVEN_EVERY)
+        if not is_ours:
+            await self._release(held)
+            return PaymentUsed(outcome.tx_hash)
+        pending = Pending(identity.network, identity.payer, outcome.tx_hash)
+        return PaymentPending(pending, Reason.OUTCOME_UNPROVEN)
 
     async def _end_hold(self, held: GatewayPayment) -> None:
         """End the hold of a call that sent nothing.
@@ -205,26 +274,39 @@ class Payer:
         async with self._database.connection() as db:
             await reservation_store.release(db, held)
 
-    async def _record_paid(
-        self, request: PaidRequest, held: GatewayPayment, landing: Landing
+    async def _record_settled(
+        self, request: PaidRequest, held: GatewayPayment, tx_hash: str
     ) -> PayOutcome | None:
-        """Record the landed payment and start the first attempt; None to look again."""
+        """Record the payment that this request has settled; it has landed, whatever is lost now."""
+        try:
+            return await self._record_paid(request, held, tx_hash, otherwise=PaymentUsed(tx_hash))
+        except Outage:
+            log.warning("gateway.landing_not_recorded", tx_hash=tx_hash)
+            return LandingNotRecorded(replace(held, tx_hash=tx_hash))
+
+    async def _record_paid(
+        self, request: PaidRequest, held: GatewayPayment, tx_hash: str, *, otherwise: PayOutcome
+    ) -> PayOutcome | None:
+        """Record the landed payment and start the first attempt; None to look again.
+
+        `otherwise` is the outcome where the payment is not this request's.
+        """
         try:
             async with self._database.transaction() as db:
                 payment = await record_landing(
                     db,
                     held,
-                    landing,
+                    tx_hash,
                     at=self._clock.now(),
                     attempt_for=request.attempt_for,
                     may_repeat=request.may_repeat,
                 )
-        except ReservationLost:
-            return None
+        except ReservationLost:  # what has landed for this request is its own at any terms
+            return None if await self.find(request.new.identity) else await self._reserve(request)
         except SuccessTaken:
             await self._release(held)
-            return PaymentUsed(landing.tx_hash)
-        return AttemptStarted(payment)
+            return otherwise
+        return NoAttemptLeft(payment) if payment.attempts == 0 else AttemptStarted(payment)
 
     async def _begin(self, request: PaidRequest, known: GatewayPayment) -> PayOutcome | None:
         """Begin another attempt; None while one is in progress."""
@@ -236,8 +318,7 @@ class Payer:
         async with self._database.connection() as db:
             started = await payment_store.start_attempt(
                 db,
-                known.identity,
-                known.binding,
+                known,
                 attempt_for=request.attempt_for,
                 concurrent_requests=limits.concurrent_requests,
                 may_repeat=request.may_repeat,
@@ -250,12 +331,15 @@ class Payer:
         return None
 
     async def _give_up(self, request: PaidRequest) -> PayOutcome:
-        known = await self.find(request)
+        known = await self.find(request.new.identity)
         if known is None or known.state is PaymentState.RESERVED:
-            identity = request.new.identity
-            tx_hash = await self._settler.find_hash(identity)
-            return PaymentPending(Pending(identity.network, identity.payer, tx_hash))
+            return await self._await_outcome(request.new.identity)
         return AttemptInProgress(known)
+
+    async def _await_outcome(self, identity: PaymentIdentity) -> PaymentPending:
+        """Leave the outcome to another call, or to reconciliation."""
+        tx_hash = await self._settler.find_hash(identity)
+        return PaymentPending(Pending(identity.network, identity.payer, tx_hash))
 
 
 def _refuse(wrapper: Wrapper, counters: WrapperCounters) -> LimitReached | WrapperChanged:

@@ -9,11 +9,20 @@ from typing import Final
 
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.gateway.delivery.kept_response import SealedResponse
-from farebox.gateway.delivery.payment_row import COLUMNS, KEY, read_payment_row
+from farebox.gateway.delivery.payment_row import (
+    COLUMNS,
+    KEY,
+    SAME,
+    read_payment_row,
+    same_request,
+)
 from farebox.gateway.payment import MAX_ATTEMPTS, RETRIES_FOR, GatewayPayment, PaymentState
+from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
 
 _LEFT_ALONE: Final = timedelta(seconds=10)
+_SOONEST_LOOK: Final = timedelta(seconds=5)  # again at an open payment
+_LATEST_LOOK: Final = timedelta(minutes=1)
 
 
 async def find_payment(db: Connection, identity: PaymentIdentity) -> GatewayPayment | None:
@@ -34,18 +43,20 @@ async def find_wrapper_id(db: Connection, identity: PaymentIdentity) -> str | No
 
 async def record_paid(
     db: Connection,
-    identity: PaymentIdentity,
+    held: GatewayPayment,
     tx_hash: str,
     *,
+    state: PaymentState = PaymentState.PAID,
     attempt_for: timedelta | None,
     may_repeat: bool = True,
 ) -> GatewayPayment | None:
-    """Record that a reserved payment landed; None when the row left that state before.
+    """Record that a reserved payment landed; None when its row left that state before.
 
     Args:
         db: the connection.
-        identity: the payment.
+        held: the reservation, as it was read.
         tx_hash: the hash of its transaction, in hex.
+        state: paid, or owed for a payment that is never delivered.
         attempt_for: how long the first attempt may take, which begins with this; None for a
             payment without a waiting buyer, whose request stops counting as in progress.
         may_repeat: whether the upstream may get the request again after this attempt.
@@ -53,30 +64,36 @@ async def record_paid(
     row = await db.fetchrow(
         f"""
         WITH paid AS (
-            UPDATE gateway_payments
-            SET state = 'paid', tx_hash = $4, paid_at = clock_timestamp(),
-                attempts = ($5::interval IS NOT NULL)::integer,
-                attempt_until = clock_timestamp() + $5::interval,
-                may_repeat = $6
-            WHERE {KEY} AND state = 'reserved'
-            RETURNING {COLUMNS}),
-        left_alone AS (
-            UPDATE wrapper_counters c SET in_progress = c.in_progress - 1
-            FROM paid WHERE c.wrapper_id = paid.wrapper_id AND $5::interval IS NULL)
+            UPDATE gateway_payments p
+            SET state = $9, tx_hash = $6, paid_at = clock_timestamp(), epoch = epoch + 1,
+                attempts = ($7::interval IS NOT NULL)::integer, is_counted = true,
+                attempt_until = clock_timestamp() + $7::interval, next_look_at = NULL,
+                ended_at = CASE WHEN $9 = 'paid' THEN NULL ELSE clock_timestamp() END,
+                may_repeat = $8
+            FROM (SELECT is_counted AS was_counted FROM gateway_payments
+                  WHERE {SAME} FOR UPDATE) AS before
+            WHERE {SAME} AND state = 'reserved'
+            RETURNING {_of_row("p")}, was_counted),
+        counted AS (
+            UPDATE wrapper_counters c
+            SET in_progress = c.in_progress + ($7::interval IS NOT NULL)::integer
+                            - was_counted::integer
+            FROM paid
+            WHERE c.wrapper_id = paid.wrapper_id AND ($7::interval IS NOT NULL) <> was_counted)
         SELECT * FROM paid
         """,
-        *identity.row_key,
+        *same_request(held),
         bytes.fromhex(tx_hash),
         attempt_for,
         may_repeat,
+        state.value,
     )
     return None if row is None else read_payment_row(row)
 
 
 async def start_attempt(
     db: Connection,
-    identity: PaymentIdentity,
-    binding: bytes,
+    known: GatewayPayment,
     *,
     attempt_for: timedelta,
     concurrent_requests: int,
@@ -91,23 +108,22 @@ async def start_attempt(
         f"""
         WITH owed AS (
             SELECT network, payer, nonce, wrapper_id FROM gateway_payments
-            WHERE {KEY} AND binding = $4 AND state = 'paid' AND may_repeat
-              AND attempt_until IS NULL AND attempts < $5
-              AND paid_at > clock_timestamp() - $6::interval
+            WHERE {SAME} AND state = 'paid' AND may_repeat
+              AND attempt_until IS NULL AND attempts < $6
+              AND paid_at > clock_timestamp() - $7::interval
             FOR UPDATE),
         counted AS (
             UPDATE wrapper_counters c SET in_progress = c.in_progress + 1
-            FROM owed WHERE c.wrapper_id = owed.wrapper_id AND c.in_progress < $8
+            FROM owed WHERE c.wrapper_id = owed.wrapper_id AND c.in_progress < $9
             RETURNING c.wrapper_id)
         UPDATE gateway_payments p
-        SET attempts = p.attempts + 1, attempt_until = clock_timestamp() + $7::interval,
-            may_repeat = $9
+        SET attempts = p.attempts + 1, epoch = p.epoch + 1, next_look_at = NULL,
+            attempt_until = clock_timestamp() + $8::interval, may_repeat = $10
         FROM counted, owed
         WHERE (p.network, p.payer, p.nonce) = (owed.network, owed.payer, owed.nonce)
-        RETURNING {", ".join(f"p.{name.strip()}" for name in COLUMNS.split(","))}
+        RETURNING {_of_row("p")}
         """,
-        *identity.row_key,
-        binding,
+        *same_request(known),
         MAX_ATTEMPTS,
         RETRIES_FOR,
         attempt_for,
@@ -142,7 +158,7 @@ async def end_attempt(
             UPDATE gateway_payments
             SET state = $5, attempt_until = NULL, status = $6, may_repeat = $7,
                 ended_at = CASE WHEN $5 = 'paid' THEN NULL ELSE clock_timestamp() END
-            WHERE {KEY} AND state = 'paid' AND attempts = $4 AND attempt_until IS NOT NULL
+            WHERE {KEY} AND state = 'paid' AND epoch = $4 AND attempt_until IS NOT NULL
             RETURNING wrapper_id),
         uncounted AS (
             UPDATE wrapper_counters c SET in_progress = c.in_progress - 1
@@ -150,11 +166,14 @@ async def end_attempt(
         kept AS (
             INSERT INTO gateway_responses (network, payer, nonce, status, sealed, expires_at)
             SELECT $1, $2, $3, $6, $8, clock_timestamp() + $9::interval
-            FROM ended WHERE $8::bytea IS NOT NULL)
+            FROM ended WHERE $8::bytea IS NOT NULL
+            ON CONFLICT (network, payer, nonce) DO UPDATE
+            SET status = excluded.status, sealed = excluded.sealed,
+                expires_at = excluded.expires_at)
         SELECT true FROM ended
         """,
         *payment.identity.row_key,
-        payment.attempts,
+        payment.epoch,
         state.value,
         status,
         may_repeat,
@@ -164,26 +183,40 @@ async def end_attempt(
     return is_ended is True
 
 
-async def find_unattended(db: Connection, *, limit: int) -> list[GatewayPayment]:
-    """Find open payments that no call attends to, the oldest first.
+async def take_unattended(db: Connection, network: Network, *, limit: int) -> list[GatewayPayment]:
+    """Take open payments of a network that no call attends to and whose next look is due.
 
-    Those are reservations and attempts whose time has passed, and paid ones without attempts left.
-    A reservation is left alone for ten seconds after its call let it go.
+    Those are reservations and attempts whose time has passed, and paid ones that no attempt can
+    deliver any more. A reservation is left alone for ten seconds after it was made. The same
+    statement sets the next look, after a quarter of the payment's age: a payment that cannot be
+    ended holds up no other one.
     """
     rows = await db.fetch(
         f"""
-        SELECT {COLUMNS} FROM gateway_payments
-        WHERE state IN ('reserved', 'paid')
-          AND CASE WHEN attempt_until IS NOT NULL THEN attempt_until < clock_timestamp()
-                   WHEN state = 'reserved' THEN reserved_at < clock_timestamp() - $3::interval
-                   ELSE NOT may_repeat OR attempts >= $1
-                        OR paid_at <= clock_timestamp() - $2::interval END
-        ORDER BY reserved_at LIMIT $4
+        WITH due AS (
+            SELECT network, payer, nonce FROM gateway_payments p
+            WHERE network = $1 AND state IN ('reserved', 'paid')
+              AND (next_look_at IS NULL OR next_look_at <= clock_timestamp())
+              AND CASE WHEN attempt_until IS NOT NULL THEN attempt_until < clock_timestamp()
+                       WHEN state = 'reserved' THEN reserved_at < clock_timestamp() - $4::interval
+                       ELSE NOT may_repeat OR attempts >= $2
+                            OR paid_at <= clock_timestamp() - $3::interval
+                            OR NOT EXISTS (SELECT FROM wrappers w WHERE w.id = p.wrapper_id) END
+            ORDER BY coalesce(next_look_at, reserved_at) LIMIT $5
+            FOR UPDATE SKIP LOCKED)
+        UPDATE gateway_payments p
+        SET next_look_at = clock_timestamp()
+            + least(greatest((clock_timestamp() - p.reserved_at) / 4, $6::interval), $7::interval)
+        FROM due WHERE (p.network, p.payer, p.nonce) = (due.network, due.payer, due.nonce)
+        RETURNING {_of_row("p")}
         """,
+        network.value,
         MAX_ATTEMPTS,
         RETRIES_FOR,
         _LEFT_ALONE,
         limit,
+        _SOONEST_LOOK,
+        _LATEST_LOOK,
     )
     return [read_payment_row(row) for row in rows]
 
@@ -197,7 +230,7 @@ async def end_unattended(db: Connection, payment: GatewayPayment, state: Payment
             SET state = $5, attempt_until = NULL,
                 ended_at = CASE WHEN $5 = 'paid' THEN NULL ELSE clock_timestamp() END
             FROM (SELECT attempt_until IS NOT NULL AS was_open FROM gateway_payments
-                  WHERE {KEY} AND state = 'paid' AND attempts = $4
+                  WHERE {KEY} AND state = 'paid' AND epoch = $4
                     AND (attempt_until IS NULL OR attempt_until < clock_timestamp())
                   FOR UPDATE) AS known
             WHERE {KEY}
@@ -208,7 +241,47 @@ async def end_unattended(db: Connection, payment: GatewayPayment, state: Payment
         SELECT true FROM ended
         """,
         *payment.identity.row_key,
-        payment.attempts,
+        payment.epoch,
         state.value,
     )
     return is_ended is True
+
+
+async def return_attempt(db: Connection, payment: GatewayPayment) -> bool:
+    """Give back the attempt that `payment` was read in; False when it was ended before.
+
+    The request of the attempt was not sent to the upstream: the attempt does not count.
+    """
+    is_returned = await db.fetchval(
+        f"""
+        WITH returned AS (
+            UPDATE gateway_payments
+            SET attempts = attempts - 1, attempt_until = NULL, may_repeat = true
+            WHERE {KEY} AND state = 'paid' AND epoch = $4 AND attempt_until IS NOT NULL
+            RETURNING wrapper_id),
+        uncounted AS (
+            UPDATE wrapper_counters c SET in_progress = c.in_progress - 1
+            FROM returned WHERE c.wrapper_id = returned.wrapper_id)
+        SELECT true FROM returned
+        """,
+        *payment.identity.row_key,
+        payment.epoch,
+    )
+    return is_returned is True
+
+
+async def read_lease(db: Connection, payment: GatewayPayment) -> timedelta | None:
+    """Read the time that the attempt `payment` was read in has left; None once it was ended."""
+    left: timedelta | None = await db.fetchval(
+        f"""
+        SELECT attempt_until - clock_timestamp() FROM gateway_payments
+        WHERE {KEY} AND state = 'paid' AND epoch = $4
+        """,
+        *payment.identity.row_key,
+        payment.epoch,
+    )
+    return left
+
+
+def _of_row(alias: str) -> str:
+    return ", ".join(f"{alias}.{name.strip()}" for name in COLUMNS.split(","))

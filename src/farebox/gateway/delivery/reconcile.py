@@ -7,26 +7,26 @@ import structlog
 
 from farebox.facilitator.journal import store as journal_store
 from farebox.facilitator.settlement import (
+    LANDED_ELSEWHERE,
     NotSettled,
     Pending,
     Settled,
-    read_outcome_for,
+    read_outcome,
 )
 from farebox.gateway.delivery import payment_store, reservation_store
-from farebox.gateway.delivery.landing import (
-    Landing,
-    ReservationLost,
-    SuccessTaken,
-    record_landing,
-)
+from farebox.gateway.delivery.landing import ReservationLost, SuccessTaken, record_landing
 from farebox.gateway.delivery.verdict import state_after_failure
 from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
+from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
+from farebox.x402.reasons import Reason
 
 EVERY_S: Final = 5.0
-_BATCH: Final = 100
+UNPROVEN_EVERY: Final = timedelta(hours=1)  # looks at a payment whose outcome is unproven
+_FULL_PAUSE_S: Final = 0.25  # after a pass that had as many payments as it takes
+_BATCH: Final = 100  # of each network
 _HELD_FOR: Final = timedelta(seconds=30)
 # A reservation without a settlement is released after this: any settlement of it has been claimed,
 # or has certainly not been sent.
@@ -42,71 +42,89 @@ class GatewayReconciler:
         self._database, self._clock = database, clock
 
     async def run(self) -> NoReturn:
-        """Reconcile until cancelled."""
+        """Reconcile until cancelled, with a pause after every pass."""
         while True:
-            try:
-                while await self.reconcile() == _BATCH:
-                    await self._clock.sleep(0)
-            except Outage as outage:
-                log.warning("gateway.reconcile_waits", part=outage.part)
-            await self._clock.sleep(EVERY_S)
+            most = await self.reconcile()
+            await self._clock.sleep(_FULL_PAUSE_S if most == _BATCH else EVERY_S)
 
     async def reconcile(self) -> int:
-        """Look at a bounded number of payments; return how many there were."""
+        """Look at a bounded number of payments of each network, whatever the others have.
+
+        Returns the largest number that a network had.
+        """
+        most = 0
+        for network in Network:
+            try:
+                most = max(most, await self._reconcile_network(network))
+            except Outage as outage:
+                log.warning("gateway.reconcile_waits", part=outage.part, network=network)
+        return most
+
+    async def _reconcile_network(self, network: Network) -> int:
         async with self._database.connection() as db:
-            payments = await payment_store.find_unattended(db, limit=_BATCH)
+            payments = await payment_store.take_unattended(db, network, limit=_BATCH)
         for payment in payments:
-            if payment.state is PaymentState.RESERVED:
-                await self._resolve(payment)
-            else:
-                await self._end(payment)
+            try:
+                await self._look_at(payment)
+            except Outage:
+                raise
+            except Exception:  # its own fault: its next look is set, and the others go on
+                log.exception("gateway.payment_not_reconciled", **_names(payment))
         return len(payments)
+
+    async def _look_at(self, payment: GatewayPayment) -> None:
+        if payment.state is PaymentState.RESERVED:
+            await self._resolve(payment)
+        else:
+            await self._end(payment)
 
     async def _end(self, payment: GatewayPayment) -> None:
         """End an attempt whose time has passed, or owe a payment without attempts left."""
         state = state_after_failure(payment, may_repeat=payment.may_repeat)
-        if payment.attempts_left(self._clock.now()) == 0:
+        is_over = payment.attempts_left(self._clock.now()) == 0
+        if is_over or payment.attempt_until is None:  # without one: its wrapper is deleted
             state = PaymentState.OWED
         async with self._database.connection() as db:
             is_ended = await payment_store.end_unattended(db, payment, state)
         if is_ended:
-            log.info("gateway.attempt_ended", tx_hash=payment.tx_hash, state=state)
+            log.info("gateway.attempt_ended", state=state, **_names(payment))
 
     async def _resolve(self, payment: GatewayPayment) -> None:
         """Record a reserved payment that has landed, or release one that never will."""
         async with self._database.connection() as db:
-            held = await reservation_store.hold_reservation(
-                db, payment.identity, held_for=_HELD_FOR
-            )
+            held = await reservation_store.hold_reservation(db, payment, held_for=_HELD_FOR)
             if held is None:
                 return
-            (row,) = await journal_store.find_settlements(db, [payment.identity])
-        outcome = None if row is None else read_outcome_for(row, held.request_digest)
-        match outcome:
-            case Settled(tx_hash=tx_hash):
-                await self._record_paid(held, Landing(tx_hash))
-            case NotSettled(tx_hash=tx_hash) if row and row.is_paid_elsewhere(held.request_digest):
-                await self._record_paid(held, Landing(tx_hash, is_foreign=True))
-            case NotSettled():
-                await self._release(held)
-            case Pending():
-                await self._release_hold(held)
+            (row,) = await journal_store.find_settlements(db, [held.identity])
+        is_ours = row is not None and row.request_digest == held.request_digest
+        match None if row is None else read_outcome(row):
             case None:
                 is_old = self._clock.now() > held.reserved_at + _UNCLAIMED_FOR
                 await (self._release(held) if is_old else self._release_hold(held))
+            case Pending():
+                await self._release_hold(held)
+            case NotSettled(reason=Reason.OUTCOME_UNPROVEN) if is_ours:
+                async with self._database.connection() as db:
+                    await reservation_store.leave_unproven(db, held, look_after=UNPROVEN_EVERY)
+            case Settled(tx_hash=tx_hash):
+                await self._record_paid(held, tx_hash)
+            case NotSettled(reason=reason, tx_hash=tx_hash) if reason in LANDED_ELSEWHERE:
+                await self._record_paid(held, tx_hash)
+            case NotSettled():
+                await self._release(held)
 
-    async def _record_paid(self, held: GatewayPayment, landing: Landing) -> None:
+    async def _record_paid(self, held: GatewayPayment, tx_hash: str) -> None:
         """Record the landed payment; release it where another request has its success."""
         try:
             async with self._database.transaction() as db:
-                await record_landing(db, held, landing, at=self._clock.now(), attempt_for=None)
+                await record_landing(db, held, tx_hash, at=self._clock.now(), attempt_for=None)
         except ReservationLost:
             return
         except SuccessTaken:
             await self._release(held)
-            log.info("gateway.success_taken_elsewhere", tx_hash=landing.tx_hash)
+            log.info("gateway.success_taken_elsewhere", tx_hash=tx_hash)
             return
-        log.info("gateway.landing_recorded", tx_hash=landing.tx_hash)
+        log.info("gateway.landing_recorded", tx_hash=tx_hash)
 
     async def _release(self, held: GatewayPayment) -> None:
         async with self._database.connection() as db:
@@ -115,3 +133,7 @@ class GatewayReconciler:
     async def _release_hold(self, held: GatewayPayment) -> None:
         async with self._database.connection() as db:
             await reservation_store.release_hold(db, held)
+
+
+def _names(payment: GatewayPayment) -> dict[str, str]:
+    return {"tx_hash": payment.tx_hash, "network": payment.identity.network.value}

@@ -5,16 +5,24 @@ database, so that replicas agree on minute and month.
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from farebox.facilitator.settlement import PaymentIdentity
-from farebox.gateway.delivery.payment_row import COLUMNS, KEY, read_payment_row
+from farebox.gateway.delivery.payment_row import (
+    COLUMNS,
+    KEY,
+    SAME,
+    read_payment_row,
+    same_request,
+)
 from farebox.gateway.payment import BuyerRequest, GatewayPayment
 from farebox.gateway.wrapper import Wrapper, WrapperTerm
 from farebox.storage.pool import Connection
 
 ONE_PAYMENT: Final = "gateway_payments_pkey"  # the constraint
+# by this very holder of this very reservation: a new one of the payment begins its epochs again
+_HELD: Final = f"{KEY} AND state = 'reserved' AND epoch = $4 AND reserved_at = $5"
 _RESERVE: Final = f"""
     WITH moment AS (
         SELECT date_trunc('minute', clock_timestamp()) AS minute,
@@ -36,10 +44,10 @@ _RESERVE: Final = f"""
           AND c.in_progress < $8
         RETURNING minute, month)
     INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug, binding,
-                                  request_digest, method, path, asset, amount, pay_to, state,
-                                  minute, month, attempt_until)
-    SELECT $1, $2, $3, $4, $9, $10, $11, $12, $13, $14, $15, $16, $17, 'reserved', minute, month,
-           clock_timestamp() + $18::interval
+                                  request_digest, presented_digest, method, path, asset, amount,
+                                  pay_to, state, minute, month, attempt_until)
+    SELECT $1, $2, $3, $4, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 'reserved', minute,
+           month, clock_timestamp() + $19::interval
     FROM counted
     RETURNING {COLUMNS}
 """
@@ -54,6 +62,7 @@ class NewPayment:
     term: WrapperTerm
     request: BuyerRequest
     request_digest: bytes
+    presented_digest: bytes  # SHA-256 of the value of `PAYMENT-SIGNATURE`
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +98,7 @@ async def reserve(db: Connection, new: NewPayment, *, held_for: timedelta) -> Ga
         new.wrapper.slug,
         new.request.binding(),
         new.request_digest,
+        new.presented_digest,
         new.request.method,
         new.request.path,
         new.term.asset,
@@ -100,22 +110,22 @@ async def reserve(db: Connection, new: NewPayment, *, held_for: timedelta) -> Ga
 
 
 async def hold_reservation(
-    db: Connection, identity: PaymentIdentity, *, held_for: timedelta
+    db: Connection, known: GatewayPayment, *, held_for: timedelta
 ) -> GatewayPayment | None:
-    """Take over a reservation that no call holds; None when one does, or when it no longer exists.
+    """Take over a reservation that no call holds; None when one does, or when it is another's.
 
-    `attempts` counts the holders while nothing has landed: a holder whose time has passed cannot
-    release what another one holds.
+    Every holder has an epoch of its own: one whose time has passed cannot release what another
+    one holds.
     """
     row = await db.fetchrow(
         f"""
         UPDATE gateway_payments
-        SET attempts = attempts + 1, attempt_until = clock_timestamp() + $4::interval
-        WHERE {KEY} AND state = 'reserved'
+        SET epoch = epoch + 1, attempt_until = clock_timestamp() + $6::interval
+        WHERE {SAME} AND state = 'reserved'
           AND (attempt_until IS NULL OR attempt_until < clock_timestamp())
         RETURNING {COLUMNS}
         """,
-        *identity.row_key,
+        *same_request(known),
         held_for,
     )
     return None if row is None else read_payment_row(row)
@@ -124,12 +134,33 @@ async def hold_reservation(
 async def release_hold(db: Connection, held: GatewayPayment) -> None:
     """Let another call hold the reservation: the payment may still land."""
     await db.execute(
+        f"UPDATE gateway_payments SET attempt_until = NULL WHERE {_HELD}", *_holder(held)
+    )
+
+
+async def leave_unproven(db: Connection, held: GatewayPayment, *, look_after: timedelta) -> None:
+    """Let go of a reservation of which nobody can prove whether it landed.
+
+    It stays, is looked at again after `look_after`, and is no request in progress any more.
+    """
+    await db.execute(
         f"""
-        UPDATE gateway_payments SET attempt_until = NULL
-        WHERE {KEY} AND state = 'reserved' AND attempts = $4
+        WITH locked AS (
+            SELECT c.wrapper_id FROM wrapper_counters c
+            WHERE c.wrapper_id = (SELECT wrapper_id FROM gateway_payments WHERE {KEY})
+            FOR UPDATE),
+        left_alone AS (
+            UPDATE gateway_payments p
+            SET attempt_until = NULL, is_counted = false,
+                next_look_at = clock_timestamp() + $6::interval
+            FROM (SELECT is_counted FROM gateway_payments WHERE {KEY}) AS before
+            WHERE {_HELD} AND (SELECT count(*) FROM locked) >= 0
+            RETURNING wrapper_id, before.is_counted)
+        UPDATE wrapper_counters c SET in_progress = c.in_progress - 1
+        FROM left_alone WHERE c.wrapper_id = left_alone.wrapper_id AND left_alone.is_counted
         """,
-        *held.identity.row_key,
-        held.attempts,
+        *_holder(held),
+        look_after,
     )
 
 
@@ -147,21 +178,24 @@ async def release(db: Connection, held: GatewayPayment) -> bool:
             FOR UPDATE),
         gone AS (
             DELETE FROM gateway_payments
-            WHERE {KEY} AND state = 'reserved' AND attempts = $4
-              AND (SELECT count(*) FROM locked) >= 0
-            RETURNING wrapper_id, minute, month),
+            WHERE {_HELD} AND (SELECT count(*) FROM locked) >= 0
+            RETURNING wrapper_id, minute, month, is_counted),
         uncounted AS (
             UPDATE wrapper_counters c
             SET minute_count = c.minute_count - (c.minute = gone.minute)::integer,
                 month_count = c.month_count - (c.month = gone.month)::integer,
-                in_progress = c.in_progress - 1
+                in_progress = c.in_progress - gone.is_counted::integer
             FROM gone WHERE c.wrapper_id = gone.wrapper_id)
         SELECT true FROM gone
         """,
-        *held.identity.row_key,
-        held.attempts,
+        *_holder(held),
     )
     return is_released is True
+
+
+def _holder(held: GatewayPayment) -> tuple[str, str, int, int, datetime]:
+    """Return the parameters of `_HELD`."""
+    return *held.identity.row_key, held.epoch, held.reserved_at
 
 
 async def read_counters(db: Connection, wrapper: Wrapper) -> WrapperCounters:

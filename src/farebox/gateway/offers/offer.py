@@ -7,6 +7,11 @@ import msgspec
 
 from farebox.gateway.offers.discovery_block import build_discovery_block
 from farebox.gateway.wrapper import PricedCall, WrapperSettings, WrapperTerm
+from farebox.x402.extensions import (
+    BAZAAR,
+    PAYMENT_IDENTIFIER,
+    PAYMENT_IDENTIFIER_DECLARATION,
+)
 from farebox.x402.headers import encode_header
 from farebox.x402.wire import SCHEME, X402_VERSION
 
@@ -52,7 +57,10 @@ class WrapperOffer:
             "error": error,
             "resource": self.resource,
             "accepts": self.requirements,
-            "extensions": {"bazaar": self.discovery},
+            "extensions": {
+                BAZAAR: self.discovery,
+                PAYMENT_IDENTIFIER: PAYMENT_IDENTIFIER_DECLARATION,
+            },
         }
 
 

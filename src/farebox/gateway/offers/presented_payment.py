@@ -1,10 +1,11 @@
 """The payment in a buyer's `PAYMENT-SIGNATURE`, held against the terms of an offer."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from farebox.gateway.offers.offer import WrapperOffer
+from farebox.gateway.offers.offer import MAX_TIMEOUT_S, WrapperOffer
 from farebox.x402.extensions import BAZAAR
 from farebox.x402.payment import Payment
 from farebox.x402.payment_header import NO_MATCH, HeaderFault, read_payment_header
@@ -22,6 +23,12 @@ class PresentedPayment:
     """A payment for one of the offer's terms, with the wrapper's own discovery data."""
 
     payment: Payment
+    digest: bytes  # SHA-256 of the value of `PAYMENT-SIGNATURE`
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the value holds something that is on no ledger: a payment identifier."""
+        return self.payment.identifier is not None
 
 
 def read_presented_payment(
@@ -49,18 +56,22 @@ def read_presented_payment(
     read = header.read_payment(
         requirement, resource=offer.resource, extensions={BAZAAR: offer.discovery}
     )
-    return PresentedPayment(read) if isinstance(read, Payment) else read
+    return _presented(read, values) if isinstance(read, Payment) else read
 
 
-def read_retried_payment(values: Sequence[bytes], offer: WrapperOffer) -> PresentedPayment | None:
+def read_retried_payment(values: Sequence[bytes]) -> PresentedPayment | None:
     """Read a payment by the terms that it accepts itself; None for one that cannot be read.
 
-    It may continue a request that was paid before the wrapper's terms changed, and nothing else.
+    It may continue a request that was paid before, when its terms were the wrapper's, and nothing
+    else.
     """
     header = read_payment_header(values)
     if isinstance(header, HeaderFault) or header.accepted is None:
         return None
-    read = header.read_payment(
-        header.accepted, resource=offer.resource, extensions={BAZAAR: offer.discovery}
-    )
-    return PresentedPayment(read) if isinstance(read, Payment) else None
+    accepted = header.accepted | {"maxTimeoutSeconds": MAX_TIMEOUT_S}  # as in every offer
+    read = header.read_payment(accepted, resource={}, extensions={})
+    return _presented(read, values) if isinstance(read, Payment) else None
+
+
+def _presented(payment: Payment, values: Sequence[bytes]) -> PresentedPayment:
+    return PresentedPayment(payment, hashlib.sha256(values[0]).digest())

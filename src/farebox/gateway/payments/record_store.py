@@ -54,11 +54,16 @@ class RecordFilter:
 
 
 async def find_record(db: Connection, tx_hash: bytes) -> PaymentRecord | None:
-    """Find a payment by the hash of its transaction: the outer, the inner or a foreign one."""
+    """Find a payment by the outer or inner hash of any envelope of it, or by a foreign hash."""
     row = await db.fetchrow(
         _SELECT
         + """
-        WHERE s.tx_hash = $1 OR s.inner_hash = $1 OR s.landed_hash = $1
+        WHERE (s.network, s.payer, s.nonce) IN (
+            SELECT network, payer, nonce FROM settlements
+            WHERE tx_hash = $1 OR inner_hash = $1 OR landed_hash = $1
+            UNION ALL
+            SELECT network, payer, nonce FROM replaced_envelopes
+            WHERE tx_hash = $1 OR inner_hash = $1)
         ORDER BY s.landed_hash = $1 NULLS FIRST LIMIT 1
         """,
         tx_hash,

@@ -9,7 +9,8 @@ from farebox.audit.event import Action, AuditEvent
 from farebox.gateway.payments import record_store
 from farebox.gateway.payments.find_payments import Payments
 from farebox.gateway.payments.payment_record import PaymentRecord, RecordState
-from farebox.kernel.caller import Caller
+from farebox.kernel.addresses import Address
+from farebox.kernel.caller import Caller, user_id
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import NotFound, Refusal
 from farebox.kernel.networks import Network
@@ -28,7 +29,10 @@ class RefundFault(StrEnum):
     NOT_FOUND = "It is not on the ledgers that the node knows."
     FAILED = "It failed on the ledger."
     TOO_EARLY = "It is older than the payment."
-    TOO_LITTLE = "It does not move at least the amount, in the same token, to the payer."
+    TOO_LITTLE = (
+        "It does not move at least the amount, in the same token, to the payer, from the account "
+        "that was paid or from one that you have signed in with."
+    )
     SETTLED_HERE = "It is a payment that was settled here."
     COUNTED = "It is the refund of another payment."
 
@@ -90,8 +94,11 @@ class Refunds:
         fault = judge_refund(found, known)
         if fault is not None:
             raise RefundRefused(fault)
-        await self._write(caller, request_id, known, {found.hash, inner}, inner)
-        return await self._payments.find(tx_hash)
+        is_written = await self._write(caller, request_id, known, {found.hash, inner}, inner)
+        shown = await self._payments.find(tx_hash)
+        if not is_written and shown.refund_hash != inner:
+            raise PaymentNotOwed
+        return shown
 
     async def _write(
         self,
@@ -100,16 +107,18 @@ class Refunds:
         known: PaymentRecord,
         hashes: set[str],
         refund_hash: str,
-    ) -> None:
+    ) -> bool:
+        """Record the refund; False when the payment is not owed any more."""
         try:
             async with self._database.transaction() as db:
                 for each in hashes:
                     if await record_store.find_record(db, bytes.fromhex(each)) is not None:
                         raise RefundRefused(RefundFault.SETTLED_HERE)
                 if not await record_store.record_refund(db, known.identity, refund_hash):
-                    raise PaymentNotOwed
+                    return False
                 event = AuditEvent(caller, Action.PAYMENT_REFUNDED, known.tx_hash, request_id)
                 await insert_event(db, event)
+                return True
         except Conflict as conflict:
             if conflict.constraint != ONE_REFUND:
                 raise
@@ -119,7 +128,8 @@ class Refunds:
 def judge_refund(found: TransactionFound, payment: PaymentRecord) -> RefundFault | None:
     """Judge a transaction as the refund of a payment; None when it is one.
 
-    The payer's own transfers do not count, and neither do transfers before the payment.
+    Only transfers of the seller count, and none before the payment: what somebody else paid the
+    payer, as for another purchase, closes nothing.
     """
     if found.status is not LedgerStatus.SUCCESS:
         return RefundFault.FAILED
@@ -131,9 +141,23 @@ def judge_refund(found: TransactionFound, payment: PaymentRecord) -> RefundFault
         transfer = None if event is None else read_transfer_event(event)
         if transfer is None or transfer.asset != payment.asset:
             continue
-        if transfer.recipient == payer and transfer.sender != payer:
+        if transfer.recipient == payer and _is_of_seller(transfer.sender, payment):
             moved += transfer.amount
     return None if moved >= payment.amount else RefundFault.TOO_LITTLE
+
+
+def _is_of_seller(sender: Address | None, payment: PaymentRecord) -> bool:
+    """Whether the account was paid, or is the one that the wrapper's owner signs in with.
+
+    An owner's id is that of one account on one network, which a sign-in has proven. The operator's
+    wrappers have no such account.
+    """
+    if sender is None or sender == payment.identity.payer:
+        return False
+    if sender == payment.pay_to:
+        return True
+    owner = None if payment.sale is None else payment.sale.owner
+    return user_id(payment.identity.network, sender) == owner
 
 
 def is_older(found: TransactionFound, payment: PaymentRecord) -> bool:

@@ -23,6 +23,7 @@ from farebox.gateway.wrappers.wrapper_fields import make_settings
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import OwnerId
+from farebox.x402.extensions import PAYMENT_IDENTIFIER_DECLARATION
 from support.wrappers import ASSET, OTHER_ASSET, PAY_TO, wrapper_fields
 
 GATEWAY: Final = GatewayUrl("https://pay.example.com")
@@ -79,7 +80,10 @@ def test_offer_names_the_terms_and_the_resource() -> None:
                 "extra": {"areFeesSponsored": True, "paymentFlow": "upfront"},
             },
         ),
-        "extensions": {"bazaar": offer().discovery},
+        "extensions": {
+            "bazaar": offer().discovery,
+            "payment-identifier": PAYMENT_IDENTIFIER_DECLARATION,
+        },
     }
 
 

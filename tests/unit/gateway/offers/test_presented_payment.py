@@ -1,6 +1,7 @@
 """The payment of a buyer, held against an offer."""
 
 import base64
+import hashlib
 import json
 from typing import Any, Final
 
@@ -12,7 +13,9 @@ from farebox.gateway.offers.presented_payment import (
     NotTheTerms,
     PresentedPayment,
     read_presented_payment,
+    read_retried_payment,
 )
+from farebox.x402.extensions import PAYMENT_IDENTIFIER_DECLARATION
 from farebox.x402.payment_header import HeaderFault
 from farebox.x402.reasons import Reason
 from farebox.x402.wire import Unacceptable
@@ -72,6 +75,31 @@ def test_payment_identifier_of_the_buyer_stays() -> None:
     presented = read(payload(extensions={"payment-identifier": identifier}))
     assert isinstance(presented, PresentedPayment)
     assert presented.payment.identifier == "pay_0123456789abcdef"
+
+
+def test_digest_is_that_of_the_very_bytes_and_an_identifier_makes_them_private() -> None:
+    identifier = {"info": {"required": False, "id": "pay_0123456789abcdef"}}
+    value = header(payload(extensions={"payment-identifier": identifier}))
+    presented = read_presented_payment([value], OFFER)
+    assert isinstance(presented, PresentedPayment)
+    assert presented.digest == hashlib.sha256(value).digest()
+    assert presented.is_private
+    echoed = {"payment-identifier": PAYMENT_IDENTIFIER_DECLARATION}  # by a client without an id
+    public = read(payload(extensions=echoed))
+    assert isinstance(public, PresentedPayment)
+    assert not public.is_private
+    assert public.digest != presented.digest
+
+
+def test_retried_payment_has_the_request_digest_that_it_was_settled_by() -> None:
+    """Whatever a client has made of `maxTimeoutSeconds`, which no term compares."""
+    value = header(payload(accepted=TERMS | {"maxTimeoutSeconds": 7}))
+    presented, retried = read_presented_payment([value], OFFER), read_retried_payment([value])
+    assert isinstance(presented, PresentedPayment)
+    assert retried is not None
+    assert retried.payment.request_digest() == presented.payment.request_digest()
+    assert retried.digest == presented.digest
+    assert read_retried_payment([value, value]) is None
 
 
 def test_payment_without_accepted_takes_the_only_terms_of_its_network() -> None:

@@ -7,15 +7,16 @@ import pytest
 from stellar_sdk import Keypair, xdr
 
 from farebox.facilitator.settlement import PaymentIdentity
-from farebox.gateway.payments.payment_record import PaymentRecord, RecordState
+from farebox.gateway.payments.payment_record import GatewaySale, PaymentRecord, RecordState
 from farebox.gateway.payments.refund import RefundFault, is_older, judge_refund
 from farebox.kernel.addresses import Address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
+from farebox.kernel.caller import user_id
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc import LedgerStatus, TransactionFound
 from support.events import transfer_event
 
-PAYER, SELLER = (Address(Keypair.random().public_key) for _ in range(2))
+PAYER, SELLER, OWNER, STRANGER = (Address(Keypair.random().public_key) for _ in range(4))
 ASSET, OTHER = contract_address(bytes([1]) * 32), contract_address(bytes([2]) * 32)
 AT = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PAYMENT = PaymentRecord(
@@ -30,6 +31,17 @@ PAYMENT = PaymentRecord(
     claimed_at=AT,
     settled_at=AT,
     ledger=50,
+    sale=GatewaySale(
+        wrapper_id="wrapper",
+        owner=user_id(Network.TESTNET, OWNER),
+        slug="city",
+        method="POST",
+        path="",
+        attempts=1,
+        status=None,
+        paid_at=AT,
+        ended_at=AT,
+    ),
 )
 
 
@@ -55,9 +67,12 @@ def found(*transfers: tuple[Address, Address, Address, int]) -> TransactionFound
         [(ASSET, SELLER, PAYER, 100)],
         [(ASSET, SELLER, PAYER, 101)],
         [(ASSET, SELLER, PAYER, 60), (ASSET, SELLER, PAYER, 40)],
+        [(ASSET, OWNER, PAYER, 100)],
+        [(ASSET, SELLER, PAYER, 60), (ASSET, OWNER, PAYER, 40)],
+        [(ASSET, SELLER, PAYER, 100), (ASSET, STRANGER, PAYER, 7)],
     ],
 )
-def test_transfers_of_the_amount_to_the_payer_are_a_refund(
+def test_transfers_of_the_amount_from_the_seller_to_the_payer_are_a_refund(
     transfers: list[tuple[Address, Address, Address, int]],
 ) -> None:
     assert judge_refund(found(*transfers), PAYMENT) is None
@@ -72,12 +87,22 @@ def test_transfers_of_the_amount_to_the_payer_are_a_refund(
         [(ASSET, PAYER, SELLER, 100)],
         [(ASSET, PAYER, PAYER, 100)],
         [(ASSET, SELLER, SELLER, 100)],
+        [(ASSET, STRANGER, PAYER, 100)],
+        [(ASSET, SELLER, PAYER, 99), (ASSET, STRANGER, PAYER, 1)],
     ],
 )
-def test_other_transfers_are_too_little(
+def test_other_transfers_are_no_refund(
     transfers: list[tuple[Address, Address, Address, int]],
 ) -> None:
     assert judge_refund(found(*transfers), PAYMENT) is RefundFault.TOO_LITTLE
+
+
+def test_sign_in_on_another_network_proves_no_sender() -> None:
+    """Accounts of one address on two networks may have different signers."""
+    assert PAYMENT.sale is not None
+    elsewhere = replace(PAYMENT.sale, owner=user_id(Network.PUBNET, OWNER))
+    fault = judge_refund(found((ASSET, OWNER, PAYER, 100)), replace(PAYMENT, sale=elsewhere))
+    assert fault is RefundFault.TOO_LITTLE
 
 
 def test_failed_transaction_is_no_refund() -> None:

@@ -1,0 +1,444 @@
+"""The hostile cases: pairs of payments, strangers, leavers, upstreams, nodes that contradict."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from farebox.gateway.wrapper import WrapperLimits
+from farebox.kernel.amounts import BaseUnits
+from farebox.local.certificates import Authority
+from prove.delivery_case import SLUG, DeliveryOutcome, keep_serving, open_gateway
+from prove.delivery_judge import judge_shop, read_evidence
+from prove.delivery_payments import PaymentMaker, ShopPayment
+from prove.delivery_shop import BUYER, THIEF, Shop
+from prove.delivery_upstream import ScriptedUpstream, UpstreamFault
+from prove.environment import AMOUNT, Environment
+from prove.interceptor import Boundary, ConnectionCut
+from prove.run_envelopes import read_newest, read_run_envelope
+from prove.world import World
+
+T = TypeVar("T")
+_NAMES: Final = ("a", "b")
+_TOO_DEAR: Final = BaseUnits(9 * 10**17)  # more than any payer has
+_SETTLED_WITHIN_S: Final = 60.0
+_PAIRS: Final = 6
+_LEAVERS: Final = 8
+_STATUSES_EACH: Final = 20  # of a seed; twenty seeds play all
+_FIRST_STATUSES: Final = (
+    200, 204, 206, 301, 304, 307, 400, 401, 402, 403, 404, 407, 408, 409, 429, 451, 499, 500, 502,
+    503, 504, 599,
+)  # fmt: skip
+_SIZES: Final = (0, 3_000, 60_000, 400_000)
+_STORED_BYTES: Final = 60_000
+_HUGE_BYTES: Final = 14_000_000  # more than all buffers between the service and its buyer
+_LEAVES_WITHIN_S: Final = 0.8
+_USED: Final = 409
+_UNDELIVERED: Final = frozenset({401, 402, 407, 408, 429})
+_OUTAGE_S: Final = 3600
+_UNDECIDABLE: Final = 100
+_SENDS: Final = 3  # envelopes of one sequence whose treatment is drawn
+_LIMITS: Final = WrapperLimits(
+    requests_per_minute=10_000,
+    concurrent_requests=500,
+    timeout_s=2,
+    max_response_bytes=16_000_000,
+    kept_response_bytes=65_536,
+)
+
+
+class HostileKind(StrEnum):
+    """What somebody tries, or what fails."""
+
+    TWO_PRICES = "two payments with one nonce, the second for less and to the buyer itself"
+    LANDED_BEFORE = "a payment that another facilitator has landed before"
+    LANDED_DURING = "a stranger lands the payment while ours is lost"
+    LANDED_AFTER = "the landed authorization in an envelope of other bytes"
+    REBUILT = "the very bytes of a payment without a private part, a minute after its landing"
+    LEAVES = "buyers leave at every byte"
+    STREAM_LEFT = "buyers of a stream leave"
+    STATUSES = "the upstream answers with every status"
+    UNDECIDABLE = "a hundred payments that cannot be decided"
+    OUTAGE = "the node is away for an hour of its time"
+    ENVELOPES = "the node takes, forgets and refuses the envelopes of one sequence"
+
+
+@dataclass(frozen=True, slots=True)
+class HostileCase:
+    """A kind, and the seed of everything that is random in it."""
+
+    seed: int
+    number: int
+    kind: HostileKind
+    replicas: int = 1
+
+    def __str__(self) -> str:
+        return f"SEED={self.seed} CASE={self.number}: {self.kind}; {self.replicas} replicas"
+
+    @property
+    def price(self) -> BaseUnits:
+        """The price of the wrapper."""
+        is_dear = self.kind is HostileKind.TWO_PRICES and self.seed % 3 != 2
+        return _TOO_DEAR if is_dear else AMOUNT
+
+
+_NUMBERS: Final = 200_000  # above those of the other cases of the proof
+
+
+def draw_hostile(seed: int) -> list[HostileCase]:
+    """Plan every kind once."""
+    return [
+        HostileCase(seed, _NUMBERS + number, kind, replicas=1 + (seed + number) % 2)
+        for number, kind in enumerate(HostileKind)
+    ]
+
+
+async def run_hostile(world: World, authority: Authority, case: HostileCase) -> DeliveryOutcome:
+    """Run one hostile case."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    rng = random.Random(f"hostile {case.seed} {case.kind}")
+
+    opened: list[Environment] = []
+
+    async def kill() -> None:
+        for replica in opened[0].running[:1]:
+            await replica.kill()
+
+    upstream = ScriptedUpstream([], kill)
+    async with open_gateway(
+        world, authority, upstream, limits=_LIMITS, price=case.price
+    ) as environment:
+        opened.append(environment)
+        replicas = [await environment.start(name) for name in _NAMES[: case.replicas]]
+        payments = PaymentMaker(environment, rng)
+        shop = Shop(environment, upstream, replicas, SLUG, rng, payments)
+        environment.waiting.append(asyncio.create_task(keep_serving(environment)))
+        await _PLAYS[case.kind](shop, case)
+        await environment.devnet.clear_faults()
+        await environment.ledger_closer.speed_up()
+        await shop.wait_until_settled(within_s=_SETTLED_WITHIN_S)
+        evidence = await read_evidence(shop)
+        states = sorted({str(row["state"]) for row in evidence.rows.values()}) or ["gone"]
+        return DeliveryOutcome(
+            case,
+            is_reached=True,
+            state="+".join(states),
+            findings=judge_shop(evidence),
+            answers=[str(ask) for ask in shop.asks[-4:]],
+            took_s=loop.time() - began,
+        )
+
+
+async def _play_two_prices(shop: Shop, case: HostileCase) -> None:
+    """One buyer presents a proper payment and a cheap one with its nonce, in every order."""
+    for pair in range(_PAIRS):
+        payer = shop.payments.take_payer()
+        honest = await shop.payments.sign(THIEF, payer=payer, amount=case.price)
+        cheap = await shop.payments.sign(
+            THIEF,
+            payer=payer,
+            amount=BaseUnits(1),
+            pay_to=shop.payments.take_payer().address,
+            nonce=honest.nonce,
+        )
+        lag_s = shop.rng.choice((0.0, 0.02, 0.1))
+        for replica in shop.replicas:
+            replica.interceptor.start_counting()
+            replica.interceptor.pause = lambda lag_s=lag_s: lag_s
+        first, second = (cheap, honest) if pair % 3 == 2 else (honest, cheap)
+        asked = asyncio.create_task(shop.ask(THIEF, first))
+        for _ in range(3):
+            await asyncio.sleep(shop.rng.random() * (0.02 + lag_s))
+            await shop.ask(THIEF, second)
+        await asked
+
+
+async def _play_landed_before(shop: Shop, case: HostileCase) -> None:
+    payment = await shop.payments.sign(BUYER)
+    await shop.payments.land_elsewhere(payment)
+    await shop.environment.devnet.close()
+    shop.early_landings.add(payment.identity)
+    for replica in shop.replicas:
+        stolen = shop.payments.rewrap(payment, THIEF)
+        await asyncio.gather(
+            shop.ask(THIEF, stolen, replica=replica), shop.ask(BUYER, payment, replica=replica)
+        )
+        await shop.ask(THIEF, stolen, replica=replica)
+
+
+async def _play_landed_during(shop: Shop, case: HostileCase) -> None:
+    """The buyer's envelope is lost, and a stranger lands its authorization."""
+    environment = shop.environment
+    await environment.devnet.fault({"kind": "out_of_sync"}, methods=("sendTransaction",), count=1)
+    payment = await shop.payments.sign(BUYER)
+    buying = asyncio.create_task(shop.buy(payment))
+    await _wait_for_settlement(shop, payment)
+    await shop.payments.land_elsewhere(payment)
+    await environment.ledger_closer.expire_sent()
+    await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
+    await buying
+    await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
+
+
+async def _wait_for_settlement(shop: Shop, payment: ShopPayment) -> None:
+    """Wait until the envelope of the payment was sent."""
+    until = asyncio.get_running_loop().time() + 10
+    while asyncio.get_running_loop().time() < until:
+        rows = await shop.environment.query(
+            "SELECT state FROM settlements WHERE payer = $1 AND nonce = $2", *payment.identity
+        )
+        if rows and rows[0]["state"] in ("sending", "submitted"):
+            return
+        await asyncio.sleep(0.02)
+
+
+async def _play_landed_after(shop: Shop, case: HostileCase) -> None:
+    """A stranger asks with what the ledger shows, before and after the buyer has its response."""
+    fails = case.seed % 2 == 0
+    shop.upstream.faults.extend([UpstreamFault.STATUS] * (2 if fails else 0))
+    payment = await shop.payments.sign(BUYER, has_identifier=case.seed % 3 != 0)
+    await shop.ask(BUYER, payment)
+    for _ in range(3):
+        await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
+    await shop.buy(payment)
+    await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
+
+
+async def _play_rebuilt(shop: Shop, case: HostileCase) -> None:
+    """All of a payment without an identifier is public: its bytes can be built again."""
+    plain = await shop.payments.sign(BUYER, has_identifier=False)
+    private = await shop.payments.sign(BUYER)
+    for payment in (plain, private):
+        await shop.buy(payment)
+        await shop.buy(payment)  # the retry of a stock client
+    await shop.environment.query(
+        "UPDATE gateway_payments SET paid_at = paid_at - interval '61 seconds'"
+    )
+    await shop.ask(THIEF, plain)
+    await shop.buy(private)
+
+
+async def _play_leaves(shop: Shop, case: HostileCase) -> None:
+    """Buyers leave before the call, while it lasts, and after some bytes of the response."""
+    for number in range(_LEAVERS):
+        await _leave_once(shop, number, size=shop.rng.choice(_SIZES))
+    await _leave_once(shop, _LEAVERS, size=_HUGE_BYTES, after=shop.rng.randrange(1, 10_000))
+
+
+async def _leave_once(shop: Shop, number: int, *, size: int, after: int | None = None) -> None:
+    """Leave after so many bytes of the answer, at once (-1), or after a while (0); then repeat."""
+    rng = shop.rng
+    if after is None:
+        after = rng.choice((-1, 0, 1, rng.randrange(1, 600), rng.randrange(1, size + 300)))
+    if after <= 0:  # what is in the buffers of the kernel counts as read
+        size = min(size, _STORED_BYTES)
+    method = "GET" if size == _HUGE_BYTES else rng.choice(("GET", "GET", "POST"))
+    target = f"/item?n={number}&bytes={size}"
+    payment = await shop.payments.sign(BUYER)
+    shop.upstream.takes_s = rng.choice((0.0, 0.0, 0.4))
+    until = asyncio.get_running_loop().time() + rng.random() * _LEAVES_WITHIN_S
+
+    def is_time(seen: bytes) -> bool:
+        if after < 0:
+            return True
+        return len(seen) >= after if after else asyncio.get_running_loop().time() > until
+
+    await shop.leave(payment, is_time, target=target, method=method)
+    shop.upstream.takes_s = 0.0
+    answer = await shop.repeat(payment, target=target, method=method)
+    # a POST of unknown outcome is owed; a long response that was sent whole is not stored
+    if method == "GET" and (answer.status != _USED or size == _HUGE_BYTES):
+        shop.honest.append((payment, target))
+
+
+async def _play_stream_left(shop: Shop, case: HostileCase) -> None:
+    """Buyers read a part of an event stream; who got no event gets the stream again."""
+    for number, events in enumerate((1, 1, 8, 8)):
+        payment = await shop.payments.sign(BUYER)
+        target = f"/item?n={number}&events={events}"
+        if number % 2 == 0:
+            await shop.buy(payment, target=target)
+            continue
+        awaited = shop.rng.choice((b"a comment", b"data: response"))
+        await shop.leave(payment, partial(_has_read, awaited), target=target)
+        await shop.repeat(payment, target=target)
+
+
+def _has_read(awaited: bytes, seen: bytes) -> bool:
+    return awaited in seen
+
+
+async def _play_statuses(shop: Shop, case: HostileCase) -> None:
+    """Every status is delivered, or answered 502 with the receipt and tried again."""
+    later = [each for each in range(200, 600) if each not in _FIRST_STATUSES]
+    share = later[(case.seed - 2) * _STATUSES_EACH :][:_STATUSES_EACH]
+    statuses = _FIRST_STATUSES if case.seed == 1 else share
+
+    async def buy(number: int, status: int) -> None:
+        payment = await shop.payments.sign(BUYER)
+        target = f"/item?n={number}&status={status}"
+        is_delivered = status < 500 and status // 100 != 3 and status not in _UNDELIVERED
+        if is_delivered and status != 204:
+            await shop.buy(payment, target=target)
+            return
+        await shop.ask(BUYER, payment, target=target)
+        await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF), target=target)
+
+    for first in range(0, len(statuses), 4):
+        group = statuses[first : first + 4]
+        await asyncio.gather(*(buy(first + n, each) for n, each in enumerate(group)))
+
+
+async def _play_undecidable(shop: Shop, case: HostileCase) -> None:
+    """A hundred old rows cannot be decided; the payment of a dead process is resolved."""
+    environment = shop.environment
+    await insert_undecidable(environment, _UNDECIDABLE)
+    shop.upstream.faults.append(UpstreamFault.KILL)
+    payment = await shop.payments.sign(BUYER)
+    await shop.ask(BUYER, payment)
+    await shop.buy(payment)
+    await environment.query("DELETE FROM gateway_payments WHERE slug = 'undecidable'")
+
+
+async def insert_undecidable(environment: Environment, count: int) -> None:
+    """Insert reserved payments whose settlement has no outcome that can be proven."""
+    await environment.query(
+        """
+        WITH numbers AS (SELECT generate_series(1, $1) AS n), settled AS (
+            INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
+                asset, amount, pay_to, expires_at_ledger, max_timeout_s, budget_owner, state,
+                reason, finished_at, tx_hash, envelope, source, source_sequence, max_time,
+                fee_limit, sent_after_ledger)
+            SELECT 'stellar:testnet', 'G' || n, n, gen_random_uuid(), sha256(n::text::bytea),
+                now() - interval '1 day', 'C', 1, 'G', 1, 60, 'shared', 'unproven',
+                'outcome_unproven', now() - interval '1 day', sha256(('t' || n)::bytea), '\\x00',
+                'GS' || n, 1, now() - interval '1 day', 100, 1 FROM numbers)
+        INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug, binding,
+            request_digest, method, path, asset, amount, pay_to, state, minute, month, reserved_at)
+        SELECT 'stellar:testnet', 'G' || n, n, 'wrp_none', 'user_p', 'undecidable',
+            sha256(n::text::bytea), sha256(n::text::bytea), 'GET', '/', 'C', 1, 'G', 'reserved',
+            date_trunc('minute', now()), date_trunc('month', now(), 'UTC'),
+            now() - interval '1 day' FROM numbers
+        """,
+        count,
+    )
+
+
+class Outage:
+    """Breaks every call to the node while it lasts."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+
+    async def __call__(self, boundary: Boundary, deliver: Callable[[], Awaitable[T]]) -> T:
+        """Deliver the call, unless the node is away."""
+        if not self.is_over and boundary.label.startswith("rpc"):
+            raise ConnectionCut
+        return await deliver()
+
+
+async def _play_outage(shop: Shop, case: HostileCase) -> None:
+    """The node goes away while the payment is under way, and an hour of its time passes."""
+    environment, outage, shop.may_fail = shop.environment, Outage(), True
+    lands = case.seed % 2 == 0
+    if not lands:
+        await environment.devnet.fault(
+            {"kind": "out_of_sync"}, methods=("sendTransaction",), count=1
+        )
+    payment = await shop.payments.sign(BUYER)
+    asked = asyncio.create_task(shop.ask(BUYER, payment))
+    await _wait_for_settlement(shop, payment)
+    for replica in shop.replicas:
+        replica.interceptor.start_counting()
+        replica.interceptor.call_fault = outage
+    if lands:
+        await environment.devnet.close()
+    await asked
+    await environment.devnet.jump(_OUTAGE_S, ledgers=20)
+    await shop.ask(BUYER, payment)
+    outage.is_over = True
+    await shop.buy(payment)
+
+
+class SendPolicy(StrEnum):
+    """What a node does with an envelope, and what it says."""
+
+    TAKES = "takes it and says so"
+    DENIES = "takes it and says TRY_AGAIN_LATER"
+    DROPS = "says PENDING and drops it"
+    REFUSES = "says TRY_AGAIN_LATER and drops it"
+
+
+class ContradictingNode:
+    """Answers the first envelopes of the case as drawn; then it is an honest node."""
+
+    def __init__(self, environment: Environment, policies: Sequence[SendPolicy]) -> None:
+        self._environment = environment
+        self._policies = list(policies)
+        self._known: dict[str, SendPolicy] = {}
+
+    async def __call__(self, body: bytes, forward: Callable[[], Awaitable[Any]]) -> Any:
+        """Forward a call, or answer it in the node's place."""
+        call = msgspec.json.decode(body, type=dict[str, Any])
+        if call["method"] != "sendTransaction":
+            return await forward()
+        envelope = call["params"]["transaction"]
+        if envelope not in self._known:
+            default = SendPolicy.TAKES
+            self._known[envelope] = self._policies.pop(0) if self._policies else default
+        policy = self._known[envelope]
+        if policy is SendPolicy.TAKES:
+            return await forward()
+        if policy is SendPolicy.DENIES:
+            await forward()
+        sent = read_run_envelope(envelope)
+        ledger, closed_at = await read_newest(self._environment)
+        is_dropped = policy is SendPolicy.DROPS
+        result = {
+            "hash": sent.tx_hash if sent else "",
+            "status": "PENDING" if is_dropped else "TRY_AGAIN_LATER",
+            "latestLedger": ledger,
+            "latestLedgerCloseTime": str(closed_at),
+        }
+        answer = {"jsonrpc": "2.0", "id": call["id"], "result": result}
+        return 200, msgspec.json.encode(answer), {}
+
+
+async def _play_envelopes(shop: Shop, case: HostileCase) -> None:
+    """Envelopes of one sequence are taken, forgotten and refused; one of them may land."""
+    policies = [shop.rng.choice(list(SendPolicy)) for _ in range(_SENDS)]
+    policies[case.seed % _SENDS] = SendPolicy.DENIES
+    shop.may_fail = True
+    node = ContradictingNode(shop.environment, policies)
+    for replica in shop.replicas:
+        replica.interceptor.deliver_call = node  # type: ignore[method-assign] # the proof's node
+    shop.environment.ledger_closer.pause()
+    payment = await shop.payments.sign(BUYER)
+    asked = asyncio.create_task(shop.ask(BUYER, payment))
+    await _wait_for_settlement(shop, payment)
+    await asyncio.sleep(shop.rng.random() * 2)
+    await shop.environment.ledger_closer.speed_up()
+    await asked
+    await shop.buy(payment)
+
+
+Play = Callable[[Shop, HostileCase], Awaitable[None]]
+_PLAYS: Final[dict[HostileKind, Play]] = {
+    HostileKind.TWO_PRICES: _play_two_prices,
+    HostileKind.LANDED_BEFORE: _play_landed_before,
+    HostileKind.LANDED_DURING: _play_landed_during,
+    HostileKind.LANDED_AFTER: _play_landed_after,
+    HostileKind.REBUILT: _play_rebuilt,
+    HostileKind.LEAVES: _play_leaves,
+    HostileKind.STREAM_LEFT: _play_stream_left,
+    HostileKind.STATUSES: _play_statuses,
+    HostileKind.UNDECIDABLE: _play_undecidable,
+    HostileKind.OUTAGE: _play_outage,
+    HostileKind.ENVELOPES: _play_envelopes,
+}

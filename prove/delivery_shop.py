@@ -1,0 +1,200 @@
+"""The shop of a hostile case: one wrapper on one or two replicas, and everybody who asks it."""
+
+import asyncio
+import base64
+import contextlib
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from prove.delivery_buyer import BuyerAnswer
+from prove.delivery_payments import PaymentMaker, ShopPayment
+from prove.delivery_upstream import ScriptedUpstream
+from prove.environment import Environment, Replica
+
+BUYER: Final = "buyer"
+THIEF: Final = "thief"
+_ANSWER_S: Final = 40.0
+_PAUSE_S: Final = 0.2
+_LOOK_S: Final = 0.2
+_NO_CONTENT: Final = 204
+_SMALL_BUFFER: Final = 4096
+_READ_BYTES: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request with a payment, by one actor, and its answer."""
+
+    actor: str
+    payment: ShopPayment
+    answer: BuyerAnswer
+    target: str
+    has_left: bool = False  # the actor closed the connection before the end
+
+    @property
+    def has_goods(self) -> bool:
+        """Whether a response that the actor paid for arrived, as far as it was read."""
+        if self.answer.status == _NO_CONTENT:
+            return self.answer.is_paid
+        return 200 <= self.answer.status <= 499 and bool(self.answer.goods)
+
+    def __str__(self) -> str:
+        left = ", left" if self.has_left else ""
+        return f"{self.actor} with {self.payment.owner}'s: {self.answer}{left}"
+
+
+@dataclass(slots=True)
+class Shop:
+    """What a hostile case acts on; `asks` are in the order of their ends."""
+
+    environment: Environment
+    upstream: ScriptedUpstream
+    replicas: Sequence[Replica]
+    slug: str
+    rng: random.Random
+    payments: PaymentMaker
+    asks: list[Ask] = field(default_factory=list)
+    early_landings: set[tuple[str, int]] = field(default_factory=set)  # before the service knew
+    honest: list[tuple[ShopPayment, str]] = field(default_factory=list)  # who must get a response
+    may_fail: bool = False  # the network may lose an honest payment for good
+
+    def pick(self) -> Replica:
+        """Choose a live replica."""
+        return self.rng.choice(self.environment.alive or self.replicas)
+
+    async def ask(
+        self,
+        actor: str,
+        payment: ShopPayment,
+        *,
+        target: str = "/item?n=1",
+        method: str = "GET",
+        replica: Replica | None = None,
+    ) -> BuyerAnswer:
+        """Send a request with the payment and read the whole answer."""
+        url = f"{(replica or self.pick()).url}/gateway/{self.slug}{target}"
+        answer = await self._send(method, url, payment)
+        self.asks.append(Ask(actor, payment, answer, target))
+        return answer
+
+    async def _send(self, method: str, url: str, payment: ShopPayment) -> BuyerAnswer:
+        timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
+        try:
+            async with self.environment.web.request(
+                method,
+                url,
+                headers={"PAYMENT-SIGNATURE": payment.header},
+                data=b"{}" if method == "POST" else None,
+                timeout=timeout,
+            ) as response:
+                body = await response.read()
+                receipt = response.headers.get("PAYMENT-RESPONSE")
+                return BuyerAnswer(
+                    response.status,
+                    body,
+                    None if receipt is None else json.loads(base64.b64decode(receipt)),
+                    "PAYMENT-REQUIRED" in response.headers,
+                )
+        except (aiohttp.ClientError, TimeoutError):
+            return BuyerAnswer(0)
+
+    async def buy(
+        self,
+        payment: ShopPayment,
+        *,
+        target: str = "/item?n=1",
+        method: str = "GET",
+        within_s: float = 40.0,
+    ) -> BuyerAnswer:
+        """Ask as the honest buyer, and repeat the same request until it is final."""
+        self.honest.append((payment, target))
+        return await self.repeat(payment, target=target, method=method, within_s=within_s)
+
+    async def repeat(
+        self,
+        payment: ShopPayment,
+        *,
+        target: str = "/item?n=1",
+        method: str = "GET",
+        within_s: float = 40.0,
+    ) -> BuyerAnswer:
+        """Ask as the buyer until an answer is final, or time is up."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + within_s
+        while True:
+            answer = await self.ask(BUYER, payment, target=target, method=method)
+            if answer.is_final or loop.time() > until:
+                return answer
+            await asyncio.sleep(_PAUSE_S)
+
+    async def leave(
+        self,
+        payment: ShopPayment,
+        is_time: Callable[[bytes], bool],
+        *,
+        target: str = "/item?n=1",
+        method: str = "GET",
+        within_s: float = 20.0,
+    ) -> bytes:
+        """Ask over a socket of its own and close it once `is_time` says so of what was read.
+
+        Little fits into the buffers of the socket, so that what is not read stays at the service.
+        """
+        url = urlsplit(self.pick().url)
+        reader, writer = await asyncio.open_connection(url.hostname, url.port, limit=_SMALL_BUFFER)
+        body = b"{}" if method == "POST" else b""
+        writer.write(
+            f"{method} /gateway/{self.slug}{target} HTTP/1.1\r\nHost: {url.netloc}\r\n"
+            f"Content-Length: {len(body)}\r\nPAYMENT-SIGNATURE: {payment.header}\r\n\r\n".encode()
+            + body
+        )
+        await writer.drain()
+        seen = b""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + within_s
+        while not is_time(seen) and loop.time() < until:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_S):
+                    part = await reader.read(_READ_BYTES)
+                    seen += part
+                    if not part:
+                        break
+        writer.transport.abort()
+        head, _, rest = seen.partition(b"\r\n\r\n")
+        status = int(head.split(b" ", 2)[1]) if head else 0
+        self.asks.append(Ask(BUYER, payment, BuyerAnswer(status, rest), target, has_left=True))
+        return seen
+
+    async def row_of(self, payment: ShopPayment) -> dict[str, Any] | None:
+        """Read the payment's row at the gateway."""
+        rows = await self.environment.query(
+            "SELECT state, attempts, attempt_until, tx_hash FROM gateway_payments"
+            " WHERE payer = $1 AND nonce = $2",
+            *payment.identity,
+        )
+        return dict(rows[0]) if rows else None
+
+    async def wait_until_settled(self, *, within_s: float) -> None:
+        """Wait until no call and no loop has work of a payment before it."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + within_s
+        while loop.time() < until:
+            if not await self._has_work():
+                return
+            await asyncio.sleep(_LOOK_S)
+
+    async def _has_work(self) -> bool:
+        (row,) = await self.environment.query(
+            "SELECT (SELECT count(*) FROM gateway_payments WHERE slug = $1 AND"
+            "   (state = 'reserved' OR attempt_until IS NOT NULL)) AS open,"
+            " (SELECT coalesce(sum(in_progress), 0) FROM wrapper_counters) AS in_progress,"
+            " (SELECT count(*) FROM settlements WHERE finished_at IS NULL) AS unfinished",
+            self.slug,
+        )
+        return bool(row["open"] or row["in_progress"] or row["unfinished"])

@@ -1,0 +1,480 @@
+"""What buyers are told: `farebox pay` and `paid_call` against the ledger, over every answer.
+
+A scripted seller takes a payment, lets it land or not, and answers anything. What the buyer says
+then is held against the ledger: it may never say that it was not paid, or that it may sign anew,
+while the payment has landed or can land; and never that it was paid where it was not.
+"""
+
+import asyncio
+import base64
+import itertools
+import json
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
+from unittest.mock import patch
+
+from aiohttp import web
+from stellar_sdk import InvokeHostFunction, Keypair, TransactionEnvelope
+
+from e2e.listing_row import list_resource
+from e2e.machine import RunFailed
+from farebox.buyer.choose import BuyerPreferences
+from farebox.buyer.offer import Offer, Option
+from farebox.buyer.outcome import (
+    NothingToPay,
+    Outcome,
+    Paid,
+    PaymentRefused,
+    Undecided,
+    Unpaid,
+    judge_payment,
+)
+from farebox.buyer.pay import Buyer
+from farebox.buyer.seller_client import (
+    HttpSellerClient,
+    SellerRequest,
+    SellerResponse,
+    SellerUnavailable,
+)
+from farebox.buyer.signed_payment import SignedPayment
+from farebox.buyer.wallet import Wallet
+from farebox.kernel.addresses import Address
+from farebox.kernel.clock import SystemClock
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.mcp.call_response import CallOutcome, NextAction
+from farebox.mcp.call_target import listing_key
+from farebox.stellar.authorization_use import AuthorizationUse
+from farebox.stellar.rpc_http import HttpSorobanRpc
+from prove.delivery_case import DeliveryOutcome
+from prove.delivery_verdict import DeliveryViolation
+from prove.environment import AMOUNT, Environment, Replica, open_environment
+from prove.payment_check import group_by_payment, read_ledger
+from prove.run_envelopes import read_newest
+from prove.stranger import land_operation
+from prove.world import NETWORK, World
+
+_LIFE_S: Final = 3600
+_EXPIRES_S: Final = 60  # of an authorization that expires before the answer
+_EXPIRED_LEDGERS: Final = 40
+_ALL_STATUSES: Final = (
+    *(200, 201, 202, 204, 301, 302, 304, 307),
+    *(*range(400, 432), 451, *range(500, 512), 520, 524, 599),
+)  # fmt: skip
+_ANSWERS: Final = 9  # of a batch
+_REFUSED, _FAILED = 400, 500
+_ANSWER_S: Final = 20.0
+_WITHOUT_BODY: Final = (204, 304)
+_PAGE: Final = b"<html><body><h1>Forbidden</h1></body></html>"
+_NOTHING_SENT: Final = b'{"error": {"code": "not_sent", "message": "Nothing was sent."}}'
+_CLOCKS_S: Final = (-86_400, -180, 0, 180, 86_400)
+
+
+class Settled(StrEnum):
+    """What the seller lets happen to the payment before it answers."""
+
+    LANDED = "landed"
+    OPEN = "may land yet"
+    EXPIRED = "expired unused"
+
+
+class Receipted(StrEnum):
+    """The receipt in the seller's answer."""
+
+    NONE = "none"
+    TRUE = "of the transaction"
+    MADE_UP = "of a made-up transaction"
+    OTHER_NETWORK = "of another network"
+    FAILED = "of a failure"
+    PENDING = "of a pending settlement"
+    DUPLICATE = "of a duplicate"
+    GARBAGE = "that is no receipt"
+
+
+class Shape(StrEnum):
+    """The rest of the seller's answer."""
+
+    JSON = "JSON that says that nothing was sent"
+    HTML = "a proxy's page"
+    OFFER = "a new offer"
+    CUT = "cut off"
+
+
+@dataclass(frozen=True, slots=True)
+class ToldCase:
+    """One answer of a seller, and the buyer's clock."""
+
+    number: int
+    status: int
+    settled: Settled
+    receipt: Receipted
+    shape: Shape
+    clock_s: int
+
+    def __str__(self) -> str:
+        return (
+            f"answer {self.number}: {self.status}, {self.receipt} receipt, {self.shape}; the "
+            f"payment is {self.settled}, the clock is {self.clock_s} s off"
+        )
+
+
+class Says(StrEnum):
+    """What a buyer says of its payment."""
+
+    PAID = "paid"
+    NOT_PAID = "not paid, and nothing can be charged"
+    SIGN = "sign another payment"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ToldBatch:
+    """The answers of one seed, played one after the other."""
+
+    seed: int
+    number: int
+    is_gullible: bool = False  # the control: the buyer takes a seller's word for a disproof
+
+    def __str__(self) -> str:
+        return f"SEED={self.seed} CASE={self.number}: what buyers say of a seller's answers"
+
+    def draw(self) -> list[ToldCase]:
+        """Draw the answers: twenty seeds have each status with each settlement."""
+        rng = random.Random(f"told {self.seed}")
+        turns = list(itertools.product(_ALL_STATUSES, Settled))
+        start = (self.seed - 1) * _ANSWERS
+        return [
+            ToldCase(
+                start + n,
+                *turns[(start + n) % len(turns)],
+                rng.choice(list(Receipted)),
+                rng.choice(list(Shape)),
+                rng.choice(_CLOCKS_S),
+            )
+            for n in range(_ANSWERS)
+        ]
+
+
+class ScriptedSeller:
+    """Sells over plain HTTP on the loopback, and answers payments as the present case says."""
+
+    def __init__(self, environment: Environment, asset: str, pay_to: str) -> None:
+        self._environment, self._asset, self._pay_to = environment, asset, pay_to
+        self.case: ToldCase | None = None
+        self.url = ""
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """Serve inside this context."""
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", self._serve)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/told"
+        try:
+            yield
+        finally:
+            await runner.cleanup()
+
+    def offer(self, *, life_s: int = _LIFE_S) -> dict[str, Any]:
+        """Return the seller's PaymentRequired."""
+        terms = {
+            "scheme": "exact",
+            "network": NETWORK.value,
+            "asset": self._asset,
+            "amount": str(AMOUNT),
+            "payTo": self._pay_to,
+            "maxTimeoutSeconds": life_s,
+            "extra": {"areFeesSponsored": True},
+        }
+        return {
+            "x402Version": 2,
+            "error": "Payment required",
+            "resource": {"url": self.url, "description": "told", "mimeType": "text/plain"},
+            "accepts": [terms],
+        }
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        case = self.case
+        header = request.headers.get("PAYMENT-SIGNATURE")
+        if case is None or header is None:
+            life_s = _EXPIRES_S if case and case.settled is Settled.EXPIRED else _LIFE_S
+            return web.json_response(
+                {}, status=402, headers={"PAYMENT-REQUIRED": _encode(self.offer(life_s=life_s))}
+            )
+        tx_hash = await self._settle(case, header)
+        return await self._answer(request, case, tx_hash)
+
+    async def _settle(self, case: ToldCase, header: str) -> str:
+        """Let the payment land or not; return the hash of its transaction."""
+        payload = json.loads(base64.b64decode(header))
+        envelope = TransactionEnvelope.from_xdr(
+            payload["payload"]["transaction"], NETWORK.passphrase
+        )
+        (operation,) = envelope.transaction.operations
+        if not isinstance(operation, InvokeHostFunction):
+            raise TypeError(operation)
+        devnet, tx_hash = self._environment.devnet, ""
+        if case.settled is Settled.LANDED:
+            stranger = self._environment.world.prepared.scene.payers[-1]
+            key = Keypair.from_secret(stranger.secret.reveal())
+            tx_hash = await land_operation(self._environment, operation, key)
+        count = _EXPIRED_LEDGERS if case.settled is Settled.EXPIRED else 1
+        await devnet.close(count)
+        return tx_hash
+
+    async def _answer(
+        self, request: web.Request, case: ToldCase, tx_hash: str
+    ) -> web.StreamResponse:
+        headers = {}
+        receipt = _receipt_of(case.receipt, tx_hash)
+        if receipt is not None:
+            headers["PAYMENT-RESPONSE"] = receipt
+        if case.shape is Shape.OFFER:
+            headers["PAYMENT-REQUIRED"] = _encode(self.offer())
+        if case.shape is Shape.CUT:
+            headers["Content-Length"] = "1000"
+            response = web.StreamResponse(status=case.status, headers=headers)
+            await response.prepare(request)
+            if request.transport is not None:
+                request.transport.abort()
+            return response
+        kind = "text/html" if case.shape is Shape.HTML else "application/json"
+        body = _PAGE if case.shape is Shape.HTML else _NOTHING_SENT
+        headers["Content-Type"] = kind
+        return web.Response(
+            status=case.status, body=b"" if case.status in _WITHOUT_BODY else body, headers=headers
+        )
+
+
+def _receipt_of(receipt: Receipted, tx_hash: str) -> str | None:
+    made_up, network = "ab" * 32, NETWORK.value
+    failure = {"success": False, "transaction": "", "network": network}
+    match receipt:
+        case Receipted.NONE:
+            return None
+        case Receipted.TRUE | Receipted.MADE_UP:
+            named = tx_hash if receipt is Receipted.TRUE and tx_hash else made_up
+            return _encode({"success": True, "transaction": named, "network": network})
+        case Receipted.OTHER_NETWORK:
+            other = Network.PUBNET.value
+            return _encode({"success": True, "transaction": tx_hash or made_up, "network": other})
+        case Receipted.FAILED:
+            return _encode(failure | {"errorReason": "invalid_exact_stellar_signature_expired"})
+        case Receipted.PENDING:
+            return _encode(failure | {"errorReason": "settlement_pending", "transaction": made_up})
+        case Receipted.DUPLICATE:
+            return _encode(failure | {"errorReason": "duplicate_settlement"})
+        case Receipted.GARBAGE:
+            return "%%% no receipt"
+
+
+def _encode(value: object) -> str:
+    return base64.b64encode(json.dumps(value).encode()).decode()
+
+
+class ShiftedClock(SystemClock):
+    """A clock that is some seconds off."""
+
+    def __init__(self, off_s: int) -> None:
+        self._off = timedelta(seconds=off_s)
+
+    def now(self) -> datetime:
+        """The wall clock, as wrong as it is."""
+        return super().now() + self._off
+
+
+class _Approver:
+    """Approves every price, and keeps what was signed."""
+
+    def __init__(self) -> None:
+        self.signed: SignedPayment | None = None
+
+    async def approve(self, offer: Offer, option: Option) -> bool:
+        """See `PaymentApprover`."""
+        return True
+
+    def on_signed(self, payment: SignedPayment) -> None:
+        """See `PaymentApprover`."""
+        self.signed = payment
+
+
+@dataclass(slots=True)
+class ToldDesk:
+    """A seller, the two buyers, and a network on which nothing else happens."""
+
+    environment: Environment
+    replica: Replica
+    seller: ScriptedSeller
+    asset: Address
+    findings: list[str]
+    told: Counter[str]
+    _turns: int = 0
+
+    async def play(self, case: ToldCase) -> None:
+        """Play one answer to both buyers, and hold what they say against the ledger."""
+        self.seller.case = case
+        for buyer, ask in (("farebox pay", self._pay), ("paid_call", self._call)):
+            payment, says = await ask(case)
+            is_landed = await self._has_landed(payment)
+            can_land = not is_landed and await self._can_land(payment)
+            self.told[f"{buyer}: {says}"] += 1
+            why = _fault_of(says, is_landed=is_landed, can_land=can_land)
+            if why:
+                self.findings.append(f"{buyer} says {says!s} and {why}: {case}")
+
+    async def _pay(self, case: ToldCase) -> tuple[SignedPayment, Says]:
+        approver = _Approver()
+        outcome = await self._buy(case, HttpSellerClient(timeout_s=_ANSWER_S), approver)
+        return _signed(approver), _read_outcome(outcome)
+
+    async def _buy(self, case: ToldCase, client: HttpSellerClient, approver: _Approver) -> Outcome:
+        async with (
+            client,
+            HttpSorobanRpc(NETWORK, Secret(self.environment.devnet.rpc_url)) as node,
+        ):
+            buyer = Buyer(
+                self._next_wallet(),
+                client,
+                {NETWORK: node},
+                wait_s=0.0,
+                max_life_s=_LIFE_S,
+                clock=ShiftedClock(case.clock_s),
+            )
+            wanted = BuyerPreferences((NETWORK,), asset=self.asset)
+            return await buyer.pay(SellerRequest(self.seller.url), wanted, approver)
+
+    def _next_wallet(self) -> Wallet:
+        payers = self.environment.world.prepared.scene.payers[:-1]
+        self._turns += 1
+        payer = payers[self._turns % len(payers)]
+        return Wallet(payer.address, payer.secret)
+
+    async def _call(self, case: ToldCase) -> tuple[SignedPayment, Says]:
+        """Sign with our own buyer, and have the agent's tool carry the signature."""
+        approver = _Approver()
+        await self._buy(case, _KeepingClient(self.seller), approver)
+        payment = _signed(approver)
+        arguments = {"url": self.seller.url, "paymentSignature": payment.header.reveal()}
+        call = {
+            "jsonrpc": "2.0",
+            "id": case.number,
+            "method": "tools/call",
+            "params": {"name": "paid_call", "arguments": arguments},
+        }
+        headers = {"accept": "application/json, text/event-stream"}
+        async with self.environment.web.post(
+            f"{self.replica.url}/mcp", json=call, headers=headers
+        ) as response:
+            answer = await response.json()
+        return payment, _read_tool(answer)
+
+    async def _has_landed(self, payment: SignedPayment) -> bool:
+        own = group_by_payment(await read_ledger(self.environment))
+        transfer = payment.transfer
+        return any(each.is_success for each in own[transfer.payer, transfer.nonce])
+
+    async def _can_land(self, payment: SignedPayment) -> bool:
+        latest, _ = await read_newest(self.environment)
+        return latest < payment.transfer.expires_at_ledger
+
+
+class _KeepingClient(HttpSellerClient):
+    """Reads the offer off the seller, and keeps the payment from it."""
+
+    def __init__(self, seller: ScriptedSeller) -> None:
+        super().__init__()
+        self._seller = seller
+
+    async def send(
+        self, request: SellerRequest, payment: Secret[str] | None = None
+    ) -> SellerResponse:
+        """Send the request without a payment alone."""
+        if payment is not None:
+            raise SellerUnavailable("The payment is kept.", certainly_not_sent=True)
+        return await super().send(request)
+
+
+def _signed(approver: _Approver) -> SignedPayment:
+    if approver.signed is None:
+        raise RunFailed("a buyer signed no payment")
+    return approver.signed
+
+
+def _read_outcome(outcome: Outcome) -> Says:
+    match outcome:
+        case Paid():
+            return Says.PAID
+        case PaymentRefused() | Unpaid() | NothingToPay():
+            return Says.NOT_PAID
+        case Undecided():
+            return Says.UNKNOWN
+
+
+def _read_tool(answer: Mapping[str, Any]) -> Says:
+    """Read what an agent is told: the result, or the error's data."""
+    told = answer.get("result", {}).get("structuredContent")
+    if told is None:
+        told = answer["error"].get("data", {})
+    if told.get("isPaid") is True:
+        return Says.PAID
+    if told.get("nextAction") == NextAction.SIGN:
+        return Says.SIGN
+    return Says.NOT_PAID if told.get("outcome") == CallOutcome.NOT_SENT else Says.UNKNOWN
+
+
+def _fault_of(says: Says, *, is_landed: bool, can_land: bool) -> str:
+    if says is Says.PAID:
+        return "" if is_landed else "it has not landed"
+    if says in (Says.NOT_PAID, Says.SIGN):
+        return "it has landed" if is_landed else "it can land yet" if can_land else ""
+    return ""
+
+
+@asynccontextmanager
+async def open_told(environment: Environment) -> AsyncIterator[ToldDesk]:
+    """Open a seller that the catalog lists, and a replica whose agents may call it."""
+    scene = environment.world.prepared.scene
+    seller = ScriptedSeller(environment, scene.asset, scene.payees[0].address)
+    environment.ledger_closer.pause()
+    async with seller.serving():
+        settings = {"FAREBOX_CATALOG_LOCAL": "1"}
+        replica = await environment.start("told", settings)
+        async with environment.query_lock:
+            await list_resource(
+                environment.db, listing_key(seller.url), seller.url, "GET", {"type": "object"}
+            )
+        yield ToldDesk(environment, replica, seller, Address(scene.asset), [], Counter())
+
+
+async def run_told(world: World, batch: ToldBatch) -> DeliveryOutcome:
+    """Play the answers of a batch; each of which something wrong was said is a finding."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    judge = _believe if batch.is_gullible else judge_payment
+    async with open_environment(world) as environment, open_told(environment) as desk:
+        with patch("farebox.buyer.pay.judge_payment", judge):
+            for case in batch.draw():
+                await desk.play(case)
+    said = ", ".join(f"{what}: {count}" for what, count in sorted(desk.told.items()))
+    findings = [(DeliveryViolation.TOLD_WRONG, why) for why in desk.findings]
+    return DeliveryOutcome(batch, True, "told", findings, [said], loop.time() - began)
+
+
+def _believe(
+    payment: SignedPayment,
+    use: AuthorizationUse | None,
+    response: SellerResponse | None,
+    fault: str = "",
+) -> Paid | PaymentRefused | Undecided:
+    """Judge as before the ledger alone did: a seller's refusal is a disproof."""
+    if response is not None and _REFUSED <= response.status < _FAILED:
+        return PaymentRefused(fault, payment, response)
+    return judge_payment(payment, use, response, fault)
