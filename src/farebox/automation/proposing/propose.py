@@ -110,11 +110,19 @@ class Proposing:
         if isinstance(recorded, StoredProposal):
             return await self._detail(network, recorded)
         row, quote = recorded
-        if not report.is_whole and report.is_ok:
-            report = await network.judge(plan, now)
-            if report.is_ok:
-                quote = await self._recorder.quote(plan, report.fee or draft.max_fee, now)
+        if report.is_ok and not report.is_whole:
+            quote, report = await self._quote_again(network, plan, now)
         return ProposalDetail(row, quote, session, report)
+
+    async def _quote_again(
+        self, network: ProposingNetwork, plan: StoredPlan, now: datetime
+    ) -> tuple[OfferedQuote | None, PreflightReport]:
+        """Judge a plan whose runs choose their values, which needs its row; then quote it."""
+        report = await network.judge(plan, now)
+        if not report.is_ok:
+            return None, report
+        fees = await network.quoted_fees(plan, report)
+        return await self._recorder.quote(plan, fees, now), report
 
     async def preview(self, caller: Caller, request: ProposeRequest) -> PreviewedPlan:
         """Judge what a proposal would be; nothing is written.

@@ -104,12 +104,12 @@ class ProposalRecorder:
             await insert_event(db, event)
             return await require_proposal(db, owner, terms.id), quote
 
-    async def quote(self, plan: StoredPlan, fee: Stroops, now: datetime) -> OfferedQuote:
+    async def quote(self, plan: StoredPlan, fees: QuotedFees, now: datetime) -> OfferedQuote:
         """Quote a plan that was recorded without a quote."""
         async with self._database.transaction() as db:
             await proposal_store.lock_plan(db, plan.terms.id)
             runs = plan.terms.run_limit
-            return await self._quotes.issue(db, plan.terms, runs=runs, fee=fee, now=now)
+            return await self._quotes.issue(db, plan.terms, runs=runs, fees=fees, now=now)
 
     async def _check_count(self, db: Connection, owner: OwnerId) -> None:
         most = self._limits.open_plans_per_owner
