@@ -48,7 +48,7 @@ async def land_elsewhere(database: Database, new: NewPayment) -> NewPayment:
     landed = await land(database, new)
     await change_settlement(
         database,
-        "state = 'failed', reason = $1, landed_hash = $2",
+        "state = 'failed', reason = $1, landed_hash = $2, landed_at = claimed_at + interval '1 s'",
         Reason.FOREIGN_LANDING.value,
         bytes.fromhex(FOREIGN_HASH),
     )

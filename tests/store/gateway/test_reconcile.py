@@ -105,7 +105,8 @@ async def test_foreign_landing_pays_for_the_request_that_it_was_proven_for(
     )
     await write_state(database, "failed")
     async with database.connection() as db:
-        await db.execute("UPDATE settlements SET reason = $1, landed_hash = tx_hash", reason)
+        change = "reason = $1, landed_hash = tx_hash, landed_at = claimed_at + interval '1 s'"
+        await db.execute(f"UPDATE settlements SET {change}", reason)
         if is_other:
             await db.execute("UPDATE settlements SET request_digest = $1", bytes(32))
     await reconcile(database)

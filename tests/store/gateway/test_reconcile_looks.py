@@ -215,7 +215,7 @@ async def test_restored_settlement_of_a_reservation_is_owed(database: Database) 
 async def test_success_of_a_landing_elsewhere_is_taken(database: Database) -> None:
     """Control: a build that leaves it free gives the success of one transfer twice."""
     new = await landed(database, new_payment(await enabled_wrapper(database)), age="1 minute")
-    change = "state = 'failed', reason = $2, landed_hash = tx_hash"
+    change = "state = 'failed', reason = $2, landed_hash = tx_hash, landed_at = now()"
     await write(database, change, new, Reason.FOREIGN_LANDING.value)
     await one_pass(database)
     row = await row_of(database, new)
