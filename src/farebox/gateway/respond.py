@@ -231,7 +231,7 @@ class Response:
         except Outage:
             upstream = None
         if upstream is None:
-            return answers.render(await self._parts.payer.give_back(attempt))
+            return answers.render(await self._parts.deliverer.give_back(attempt))
         self._buyer.show_receipt(attempt)
         try:
             failed = await self._parts.deliverer.deliver(

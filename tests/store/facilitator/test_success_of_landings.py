@@ -1,6 +1,6 @@
 """The one success of a payment that landed elsewhere, or whose row was lost and restored."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -39,7 +39,7 @@ async def take(database: Database, identity: PaymentIdentity, digest: bytes = DI
 
 async def take_restored(
     database: Database, identity: PaymentIdentity, *, amount: int = AMOUNT
-) -> bytes | None:
+) -> tuple[bytes, datetime] | None:
     async with database.connection() as db:
         return await store.take_restored_success(
             db,
@@ -105,23 +105,29 @@ async def test_restored_row_has_the_close_time_of_its_ledger(database: Database)
     lost = LostRecord(Payment(terms, Secret(b"transaction")), held.identity, 200, landing)
     assert await SettlementJournal(database, ManualClock()).restore(lost)
     async with database.connection() as db:
-        assert await db.fetchval("SELECT landed_at FROM settlements") == START
+        row = await db.fetchrow("SELECT restored_at, landed_at FROM settlements")
+    assert tuple(row or ()) == (START, START)
 
 
 async def test_success_of_a_restored_row_is_taken_once_for_its_transfer(
     database: Database,
 ) -> None:
-    identity = await landed(database, "answered_at = now()")
+    change = "answered_at = now(), restored_at = now(), landed_at = $1"
+    identity = await landed(database, change, START)
     assert not await take(database, identity)
     assert await take_restored(database, identity, amount=1) is None
-    assert await take_restored(database, identity) == DIGEST
+    assert await take_restored(database, identity) == (DIGEST, START)
     assert await take_restored(database, identity) is None
 
 
 @pytest.mark.parametrize(
     "change",
-    ["answered_at = NULL", "answered_at = now(), answered_by = gen_random_uuid()"],
-    ids=["not answered", "answered"],
+    [
+        "answered_at = NULL",
+        "answered_at = now(), answered_by = gen_random_uuid()",
+        "answered_at = now(), landed_at = now()",
+    ],
+    ids=["not answered", "answered", "answered by a version that did not record to whom"],
 )
 async def test_row_that_was_not_restored_has_no_restored_success(
     database: Database, change: str

@@ -182,8 +182,10 @@ async def test_attempt_whose_time_has_passed_is_ended(
     async with database.connection() as db:
         held = await reservation_store.reserve(db, new, held_for=NO_TIME)
         assert held is not None
-        await payment_store.record_paid(db, held, HASH, attempt_for=NO_TIME, may_repeat=may_repeat)
-        await db.execute("UPDATE gateway_payments SET attempts = $1", attempts)
+        await payment_store.record_paid(db, held, HASH, attempt_for=NO_TIME)
+        await db.execute(
+            "UPDATE gateway_payments SET attempts = $1, may_repeat = $2", attempts, may_repeat
+        )
     for _ in range(2):
         await reconcile(database)
     row = await row_of(database, new)

@@ -280,9 +280,9 @@ async def restore_settlement(db: Connection, lost: LostRecord, *, at: datetime) 
                                  asset, amount, pay_to, expires_at_ledger, tx_hash, inner_hash,
                                  envelope, source, source_sequence, max_time, ledger,
                                  sent_after_ledger, max_timeout_s, discovery, finished_at,
-                                 answered_at, landed_at)
+                                 answered_at, restored_at, landed_at)
         VALUES ($1, $2, $3, 'confirmed', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-                $17, $18, $19, $20, $6, $6, $21)
+                $17, $18, $19, $20, $6, $6, $6, $21)
         ON CONFLICT DO NOTHING
         RETURNING true
         """,
@@ -317,19 +317,19 @@ async def take_restored_success(
     asset: Address,
     amount: BaseUnits,
     pay_to: Address,
-) -> bytes | None:
-    """Take the success of a restored settlement; return the digest of the request it has.
+) -> tuple[bytes, datetime] | None:
+    """Take the success of a restored settlement: the digest of its request, and when it landed.
 
     A restored row (`restore_settlement`) is confirmed, and answered to nobody who is known. None
     when there is no such row of the transfer, or another attempt has taken it.
     """
-    digest: bytes | None = await db.fetchval(
+    row = await db.fetchrow(
         """
         UPDATE settlements SET answered_by = $4
         WHERE (network, payer, nonce) = ($1, $2, $3) AND state = 'confirmed'
-          AND answered_at IS NOT NULL AND answered_by IS NULL
+          AND restored_at IS NOT NULL AND answered_by IS NULL
           AND (asset, amount, pay_to) = ($5, $6, $7)
-        RETURNING request_digest
+        RETURNING request_digest, landed_at
         """,
         *identity.row_key,
         attempt,
@@ -337,7 +337,7 @@ async def take_restored_success(
         amount,
         pay_to,
     )
-    return digest
+    return None if row is None else (row["request_digest"], row["landed_at"])
 
 
 def _read_row(row: Record) -> Settlement:

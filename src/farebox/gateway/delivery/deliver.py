@@ -1,15 +1,17 @@
 """Send a paid request to the upstream, and pass the response on to the buyer."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
 import structlog
 
 from farebox.gateway.delivery import payment_store
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.kept_response import KeptResponse, SealedResponse
+from farebox.gateway.delivery.outcome import NoAttemptLeft, NotServed
 from farebox.gateway.delivery.pass_response import (
     AttemptLost,
     BuyerLeft,
@@ -17,6 +19,7 @@ from farebox.gateway.delivery.pass_response import (
     PassedResponse,
     ResponseWriter,
 )
+from farebox.gateway.delivery.payment_row import fence_of
 from farebox.gateway.delivery.verdict import is_delivered_status, state_after_failure
 from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.gateway.relay.hidden_value import CredentialShown, HiddenValue
@@ -30,8 +33,9 @@ from farebox.outbound.faults import (
     UnknownOutcomeReason,
 )
 from farebox.outbound.target import Target, parse_target
-from farebox.storage.pool import Database
+from farebox.storage.pool import Connection, Database
 
+T = TypeVar("T")
 _RECORD_TRIES: Final = 5
 _RECORD_PAUSE_S: Final = 0.2
 
@@ -122,6 +126,16 @@ class Deliverer:
                 return None
             raise
 
+    async def give_back(self, attempt: GatewayPayment) -> NotServed | NoAttemptLeft:
+        """End an attempt whose request was not sent to the upstream; it does not count as one."""
+        one = _Attempt(self._database, self._keeper, self._clock, attempt, may_repeat=True)
+        try:
+            failed = await one.give_back()
+        except Outage:
+            return NotServed(attempt)
+        is_open = failed.state is PaymentState.PAID
+        return NotServed(failed.payment) if is_open else NoAttemptLeft(failed.payment)
+
     async def _attempt(
         self,
         one: "_Attempt",
@@ -138,6 +152,7 @@ class Deliverer:
         if held is not None:
             await passed.pass_whole(held, is_stored=True)
             return None
+        await one.record_sending()
         limited = _limit(request, writer)
         try:
             failed = await self._call(one, limited, passed)
@@ -212,6 +227,25 @@ class _Attempt:
             await self.give_back()
             raise
 
+    async def record_sending(self) -> None:
+        """Record that the request may be with the upstream from now on, where it is sent but once.
+
+        Before this an attempt that dies leaves the payment to the next one.
+
+        Raises:
+            AttemptLost: it was ended, or its time has passed.
+            Outage: it could not be recorded; the attempt was given back.
+        """
+        if self._may_repeat:
+            return
+        asked_at = self._clock.monotonic()
+        try:
+            left = await self._keep_trying(payment_store.record_sending)
+        except Outage:
+            await self.give_back()
+            raise
+        self._go_on(asked_at, left)
+
     async def confirm(self) -> None:
         """Confirm that the attempt goes on, as the database says.
 
@@ -221,6 +255,10 @@ class _Attempt:
         asked_at = self._clock.monotonic()
         async with self._database.connection() as db:
             left = await payment_store.read_lease(db, self._payment)
+        self._go_on(asked_at, left)
+
+    def _go_on(self, asked_at: float, left: timedelta | None) -> None:
+        """Go on for the time that was left when the database was asked."""
         if left is None:
             raise AttemptLost
         self._ends_at = asked_at + left.total_seconds()
@@ -286,8 +324,7 @@ class _Attempt:
         """End an attempt that sent nothing to the upstream: it does not count."""
         payment, fault = self._payment, DeliveryFault.CONGESTED
         try:
-            async with self._database.connection() as db:
-                is_returned = await payment_store.return_attempt(db, payment)
+            is_returned = await self._keep_trying(payment_store.return_attempt)
         except Outage:  # the attempt's time ends it, and it counts
             log.warning("gateway.end_not_recorded", tx_hash=payment.tx_hash)
             return NotDelivered(payment, fault, state_after_failure(payment, may_repeat=True))
@@ -308,14 +345,29 @@ class _Attempt:
         return NotDelivered(known, DeliveryFault.LOST, state)
 
     async def _is_delivered(self) -> bool:
-        """Whether this attempt was recorded as delivered: a later one has a higher number."""
+        """Whether this attempt, and no later one, was recorded as delivered."""
         async with self._database.connection() as db:
             row = await payment_store.find_payment(db, self._payment.identity)
         return (
             row is not None
             and row.state is PaymentState.DELIVERED
-            and row.attempts == self._payment.attempts
+            and fence_of(row) == fence_of(self._payment)
         )
+
+    async def _keep_trying(
+        self, statement: Callable[[Connection, GatewayPayment], Awaitable[T]]
+    ) -> T:
+        """Try a statement that may be repeated several times while the database is away."""
+        tries = _RECORD_TRIES
+        while True:
+            try:
+                async with self._database.connection() as db:
+                    return await statement(db, self._payment)
+            except Outage:
+                tries -= 1
+                if not tries:
+                    raise
+                await self._clock.sleep(_RECORD_PAUSE_S)
 
     async def _end(
         self,
