@@ -198,7 +198,9 @@ class Response:
             request.headers, transaction=_NO_HASH, attempt=1, credential=_header_of(credential)
         )
         if forwarded is None:
-            return answers.error(ErrorCode.NOT_FORWARDED)
+            if known is None or known.state is PaymentState.RESERVED:
+                return answers.error(ErrorCode.NOT_FORWARDED)
+            return answers.render(await parts.payer.find_state(paid.presented, known))
         if known is None:
             await parts.relay.check(sale.url)
         return await self._settle(paid, known, answers, body)

@@ -39,9 +39,13 @@ from farebox.gateway.delivery.outcome import (
     Replayed,
     WrapperChanged,
 )
-from farebox.gateway.delivery.reconcile import UNPROVEN_EVERY
 from farebox.gateway.delivery.reservation_store import NewPayment, WrapperCounters
-from farebox.gateway.payment import GatewayPayment, PaymentState, PresentedRequest
+from farebox.gateway.payment import (
+    UNPROVEN_EVERY,
+    GatewayPayment,
+    PaymentState,
+    PresentedRequest,
+)
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
