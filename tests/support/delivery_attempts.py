@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from farebox.gateway.delivery import payment_store, reservation_store
-from farebox.gateway.delivery.deliver import Deliverer, NotDelivered
+from farebox.gateway.delivery.attempt import NotDelivered
+from farebox.gateway.delivery.deliver import Deliverer
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.pass_response import BuyerLeft
 from farebox.gateway.delivery.reconcile import GatewayReconciler

@@ -8,7 +8,7 @@ import msgspec
 
 from farebox.facilitator.settlement import NotSettled, Pending
 from farebox.gateway.analytics.recorded_request import RequestOutcome
-from farebox.gateway.delivery.deliver import DeliveryFault, NotDelivered
+from farebox.gateway.delivery.attempt import DeliveryFault, NotDelivered
 from farebox.gateway.delivery.outcome import (
     AttemptInProgress,
     LandingNotRecorded,

@@ -6,12 +6,8 @@ from typing import Final
 
 import pytest
 
-from farebox.gateway.delivery.deliver import (
-    Deliverer,
-    DeliveryFault,
-    NotDelivered,
-    ResponseCut,
-)
+from farebox.gateway.delivery.attempt import DeliveryFault, NotDelivered
+from farebox.gateway.delivery.deliver import Deliverer, ResponseCut
 from farebox.gateway.delivery.pass_response import BuyerLeft
 from farebox.gateway.payment import PaymentState
 from farebox.gateway.relay.breaker import FAILURES

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from farebox.gateway.delivery import payment_store
-from farebox.gateway.delivery.deliver import Deliverer, DeliveryFault
+from farebox.gateway.delivery.attempt import DeliveryFault
+from farebox.gateway.delivery.deliver import Deliverer
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.kept_response import KeptResponse
 from farebox.gateway.delivery.outcome import NoAttemptLeft, NotServed
