@@ -74,9 +74,10 @@ async def _insert_settlement(db: Connection, held: RunPayment, tx_hash: str) -> 
         """
         INSERT INTO settlements (network, payer, nonce, state, claim_id, request_digest, claimed_at,
             asset, amount, pay_to, expires_at_ledger, max_timeout_s, reason, landed_hash,
-            tx_hash, envelope, source, source_sequence, max_time, sent_after_ledger, finished_at)
+            tx_hash, envelope, source, source_sequence, max_time, sent_after_ledger, finished_at,
+            landed_at)
         VALUES ($1, $2, $3, 'failed', gen_random_uuid(), $4, now(), $5, $6, '', 0, 60, $7, $8, $8,
-                '', '', 0, now(), 0, now())
+                '', '', 0, now(), 0, now(), now() + interval '1 second')
         """,
         *held.identity.row_key,
         held.request_digest,

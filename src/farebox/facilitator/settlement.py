@@ -156,6 +156,7 @@ class FinalStatus:
     ledger: int | None = None
     fee_charged: int | None = None  # stroops
     landed_hash: bytes | None = None  # of the transaction that landed, where it is another one
+    landed_at: datetime | None = None  # the close of that one's ledger, where it is another party's
     has_extra_movement: bool = False  # tokens moved besides the payment
 
     @property

@@ -151,9 +151,10 @@ class TransfersFound:
 
 @dataclass(frozen=True, slots=True)
 class LandedEnvelope:
-    """The envelope (XDR) of a transaction that succeeded."""
+    """The envelope (XDR) of a transaction that succeeded, and the close time of its ledger."""
 
     xdr: bytes
+    closed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import msgspec
 
 from farebox.kernel.addresses import Address
 from farebox.stellar.rpc import LandedEnvelope, NoEnvelope, TransfersFound, TransferWindow
-from farebox.stellar.rpc_responses import MalformedResponse
+from farebox.stellar.rpc_responses import MalformedResponse, read_moment
 from farebox.stellar.scval import ScKind
 from farebox.stellar.transfer_envelope import MAX_ENVELOPE_BYTES, TRANSFER
 from farebox.stellar.xdr_reader import Malformed, decode_base64
@@ -63,10 +63,11 @@ class EventsFoundBody(msgspec.Struct, rename="camel"):
 
 
 class EnvelopeBody(msgspec.Struct, rename="camel"):
-    """`getTransaction`, read only for the envelope."""
+    """`getTransaction`, read only for the envelope and the close time of its ledger."""
 
     status: Literal["SUCCESS", "FAILED", "NOT_FOUND"]
     envelope_xdr: str | None = None
+    created_at: str | None = None
 
 
 def read_transfers(body: EventsFoundBody) -> TransfersFound:
@@ -85,9 +86,10 @@ def read_envelope_response(body: EnvelopeBody) -> LandedEnvelope | NoEnvelope:
     if body.envelope_xdr is None:
         raise MalformedResponse
     try:
-        return LandedEnvelope(decode_base64(body.envelope_xdr, max_bytes=MAX_ENVELOPE_BYTES))
+        envelope = decode_base64(body.envelope_xdr, max_bytes=MAX_ENVELOPE_BYTES)
     except Malformed:
         raise MalformedResponse from None
+    return LandedEnvelope(envelope, read_moment(body.created_at))
 
 
 def _base64(raw: bytes) -> str:

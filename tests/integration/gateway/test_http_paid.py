@@ -211,6 +211,7 @@ async def test_payment_that_failed_on_the_ledger_gets_a_receipt_and_no_offer(
         assert (receipt(answer)["transaction"], receipt(answer)["errorReason"]) == (
             HASH, Reason.TRANSACTION_FAILED.value,
         )  # fmt: skip
+        assert "sign no other one" in receipt(answer)["errorMessage"]
         assert sent(at) == []
 
 

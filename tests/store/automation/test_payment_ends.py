@@ -65,6 +65,7 @@ async def test_payment_that_was_claimed_here_is_credited_whoever_landed_it(
         await quote_of(database, plan),
         "failed",
         landed_hash=bytes.fromhex(LANDED),
+        landed_at=START,
         reason="settle_exact_stellar_foreign_landing",
     )
     paid = await end(database, held, reason)

@@ -11,6 +11,7 @@ matters proves no absence.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Final, Protocol
 
@@ -62,6 +63,7 @@ class ForeignLanding:
 
     tx_hash: bytes
     ledger: int  # in this one, or shortly before it
+    landed_at: datetime  # the close time of its ledger
     call: LandedCall
     envelope: bytes
     is_ours: bool
@@ -188,7 +190,12 @@ class ForeignLandingSearch:
             if call is not None and _uses(call, spent, tx_hash):
                 is_ours = bool({call.source, call.fee_source} & self._operators.addresses)
                 return ForeignLanding(
-                    bytes.fromhex(tx_hash), last, call, landed.xdr, is_ours=is_ours
+                    bytes.fromhex(tx_hash),
+                    last,
+                    landed.closed_at,
+                    call,
+                    landed.xdr,
+                    is_ours=is_ours,
                 )
         if transfers.latest_ledger < last:
             raise LandingSearchFailed

@@ -166,6 +166,10 @@ async def take_successes(
     have used its authorization after its row was there. Each item has the digest of the request
     that was accepted for the payment, and the id of the attempt. The attempt that has the success
     gets it again (docs/decisions/0005, 0034).
+
+    `landed_at` is the time of the ledger, in whole seconds and set while it is agreed on;
+    `claimed_at` is the database's. A ledger's time behind the database's errs to a duplicate, for a
+    landing just after the claim; one ahead of it errs to paid, for a landing just before the claim.
     """
     rows = await db.fetch(
         """
@@ -176,7 +180,9 @@ async def take_successes(
             JOIN settlements s
               ON (s.network, s.payer, s.nonce) = (item.network, item.payer, item.nonce)
              AND s.request_digest = item.digest
-            WHERE (s.state = 'confirmed' OR s.landed_hash IS NOT NULL AND s.reason = ANY($7))
+            WHERE (s.state = 'confirmed'
+                   OR s.landed_hash IS NOT NULL AND s.reason = ANY($7)
+                      AND s.landed_at > s.claimed_at)
               AND (s.answered_at IS NULL OR s.answered_by = item.attempt)
             ORDER BY s.network, s.payer, s.nonce
             FOR UPDATE OF s),
@@ -274,9 +280,9 @@ async def restore_settlement(db: Connection, lost: LostRecord, *, at: datetime) 
                                  asset, amount, pay_to, expires_at_ledger, tx_hash, inner_hash,
                                  envelope, source, source_sequence, max_time, ledger,
                                  sent_after_ledger, max_timeout_s, discovery, finished_at,
-                                 answered_at)
+                                 answered_at, restored_at, landed_at)
         VALUES ($1, $2, $3, 'confirmed', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-                $17, $18, $19, $20, $6, $6)
+                $17, $18, $19, $20, $6, $6, $6, $21)
         ON CONFLICT DO NOTHING
         RETURNING true
         """,
@@ -298,6 +304,7 @@ async def restore_settlement(db: Connection, lost: LostRecord, *, at: datetime) 
         landing.ledger - 1,
         terms.max_timeout_s,
         lost.payment.stored_discovery,
+        landing.landed_at,
     )
     return restored is True
 
@@ -310,19 +317,19 @@ async def take_restored_success(
     asset: Address,
     amount: BaseUnits,
     pay_to: Address,
-) -> bytes | None:
-    """Take the success of a restored settlement; return the digest of the request it has.
+) -> tuple[bytes, datetime] | None:
+    """Take the success of a restored settlement: the digest of its request, and when it landed.
 
     A restored row (`restore_settlement`) is confirmed, and answered to nobody who is known. None
     when there is no such row of the transfer, or another attempt has taken it.
     """
-    digest: bytes | None = await db.fetchval(
+    row = await db.fetchrow(
         """
         UPDATE settlements SET answered_by = $4
         WHERE (network, payer, nonce) = ($1, $2, $3) AND state = 'confirmed'
-          AND answered_at IS NOT NULL AND answered_by IS NULL
+          AND restored_at IS NOT NULL AND answered_by IS NULL
           AND (asset, amount, pay_to) = ($5, $6, $7)
-        RETURNING request_digest
+        RETURNING request_digest, landed_at
         """,
         *identity.row_key,
         attempt,
@@ -330,7 +337,7 @@ async def take_restored_success(
         amount,
         pay_to,
     )
-    return digest
+    return None if row is None else (row["request_digest"], row["landed_at"])
 
 
 def _read_row(row: Record) -> Settlement:

@@ -1,5 +1,10 @@
 SET LOCAL lock_timeout = '5s';
 
+-- The close time of the ledger in which another party's transaction used the authorization, or in
+-- which a restored settlement landed. The success of a foreign landing is taken only where that is
+-- after the claim; NULL, also in older rows, is no such proof.
+ALTER TABLE settlements ADD COLUMN landed_at timestamptz;
+
 -- Envelopes in whose place another one of the same payment was made. A node that did not queue one
 -- may have kept it all the same, and no answer but the ledger's shows that it can not land: it is
 -- looked for until then, by whichever process has the row (docs/decisions/0049). A row with one that
