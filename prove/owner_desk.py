@@ -18,6 +18,7 @@ from prove.run_envelopes import read_newest
 from prove.world import NETWORK
 
 _PENDING: Final = 202
+_FAILED: Final = "transaction_failed"  # two sessions of one account cannot be installed at once
 _LOOKS: Final = 60
 _LOOK_S: Final = 0.5
 
@@ -91,7 +92,12 @@ class PlanOwner:
         return {"presignedEntriesXdr" if is_ahead else "signedEntriesXdr": signed}
 
     async def activate(self, plan: str, mode: AuthorityMode) -> OwnerAnswer:
-        """Sign and activate a plan; wait while its installation is pending."""
+        """Sign and activate a plan, once more where its installation has failed on the ledger."""
+        answer = await self._activate(plan, mode)
+        has_failed = answer.status == 409 and _FAILED in answer.code
+        return await self._activate(plan, mode) if has_failed else answer
+
+    async def _activate(self, plan: str, mode: AuthorityMode) -> OwnerAnswer:
         given = await self.authorize(plan, mode)
         if isinstance(given, OwnerAnswer):
             return given

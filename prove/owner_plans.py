@@ -54,11 +54,7 @@ _LOOK_S: Final = 0.2
 _SPARE_S: Final = 1.0  # after a due time
 _BUDGET_OWNER, _BUDGET_TOTAL = 400_000_000, 2_000_000_000
 _WAITING: Final = (RunState.SCHEDULED, RunState.DEFERRED, RunState.RETRY_WAIT)
-EVERY: Final = tuple(
-    (kind, mode)
-    for mode, kinds in APPLIES.items()
-    for kind in kinds
-)  # fmt: skip
+EVERY: Final = tuple((kind, mode) for mode, kinds in APPLIES.items() for kind in kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +71,8 @@ class Wish:
 
     def __str__(self) -> str:
         end = f"{self.soon_s} s after the start" if self.end is End.SOON else self.end.value
-        missed = self.missed or "the default policy"
-        return f"{self.kind} {self.mode}, starts {self.start}, ends {end}, {self.schedule}, {missed}"
+        what = f"{self.kind} {self.mode}, starts {self.start}, ends {end}"
+        return f"{what}, {self.schedule}, {self.missed or 'the default policy'}"
 
     @property
     def case(self) -> Case:
@@ -127,12 +123,6 @@ def draw_plans(seed: int) -> list[LifeCase]:
     half = (seed - 1) // len(combinations) % _HALVES
     pairs = tuple(each for number, each in enumerate(EVERY) if number % _HALVES == half)
     return [LifeCase(seed, NUMBERS, start, end, pairs)]
-
-
-def every_plan(start: Start, end: End) -> tuple[tuple[PlanKind, AuthorityMode], ...]:
-    """Every kind in every mode that it has."""
-    del start, end
-    return EVERY
 
 
 @dataclass(slots=True)
@@ -242,9 +232,7 @@ async def _let_run(stage: OwnerStage, plans: Sequence[WishedPlan]) -> None:
         await asyncio.sleep(_LOOK_S)
 
 
-async def _read_runs(
-    stage: OwnerStage, plans: Sequence[WishedPlan]
-) -> list[datetime | None]:
+async def _read_runs(stage: OwnerStage, plans: Sequence[WishedPlan]) -> list[datetime | None]:
     """Read states and runs of plans; when each run is due that waits, None where one is made."""
     ids = [each.id for each in plans]
     rows = await stage.environment.query(

@@ -17,7 +17,7 @@ PAYERS: Final = 28  # of the scene; the first ones are those of the other cases
 _FILLER, _GIVER = 2, 3  # their numbers
 _SENDERS: Final = slice(4, 8)  # who sends what no service pays for
 _OWNERS: Final = slice(8, PAYERS)
-_KEEPERS: Final = 8
+_KEEPERS: Final = 12
 _GENERATION: Final = "d"  # of the smart account
 _GIVEN: Final = 1_000 * SOLD  # to the smart account
 

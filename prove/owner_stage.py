@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import math
+import random
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -79,6 +80,8 @@ class OwnerStage:
     replicas: list[Replica] = field(default_factory=list)
     ahead_s: int = 0
     began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    rng: random.Random = field(default_factory=random.Random)
+    spoiling: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while a run is spoilt
 
     @property
     def scene(self) -> Scene:
@@ -98,6 +101,10 @@ class OwnerStage:
     def now(self) -> datetime:
         """The time of the service and of the network."""
         return datetime.now(UTC) + timedelta(seconds=self.ahead_s)
+
+    def minute(self) -> datetime:
+        """The last full minute: plans that start there are due together."""
+        return self.now().replace(second=0, microsecond=0)
 
     async def leap(self, seconds: float) -> None:
         """Let so much time pass, for the network and then for the service."""
@@ -183,6 +190,8 @@ async def open_owner_stage(
         f"FAREBOX_REVENUE_ACCOUNT_{_SUFFIX}": scene.payees[0].address,
         f"FAREBOX_RUN_ASSET_{_SUFFIX}": scene.asset,
         f"FAREBOX_RUN_PRICE_{_SUFFIX}": "1",
+        # what the proof's own transactions bid does not raise the prices of runs
+        f"FAREBOX_MAX_INCLUSION_FEE_STROOPS_{_SUFFIX}": "1000",
         f"FAREBOX_RUN_UNITS_PER_XLM_{_SUFFIX}": str(UNITS_PER_XLM),
     }
     async with world.environment(own) as environment:
