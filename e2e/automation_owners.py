@@ -25,6 +25,7 @@ from farebox.x402.headers import encode_header
 PLANS: Final = "/v1/automations"
 _CHALLENGE_LIFE: Final = 60  # ledgers
 _HTTP_S: Final = 60
+_PENDING_LOOKS: Final = 40
 Json = dict[str, Any]
 
 
@@ -154,11 +155,12 @@ class Client:
             raise RunFailed(f"the price cannot be paid: {option.reason}")
         signed = await authorize(option.terms, wallet_of(payer), node)
         payment = encode_header(payment_payload(offer, option, signed))
-        for _ in range(40):  # a payment under way is answered 202
-            status, found, _ = await self.send("POST", path, body, payment_signature=payment)
+        status, found, _ = await self.send("POST", path, body, payment_signature=payment)
+        for _ in range(_PENDING_LOOKS):  # a payment under way is answered 202
             if status != 202:
                 break
             await asyncio.sleep(0.5)
+            status, found, _ = await self.send("POST", path, body, payment_signature=payment)
         return status, found
 
 

@@ -19,7 +19,7 @@ from prove.world import NETWORK
 
 _PENDING: Final = 202
 _FAILED: Final = "transaction_failed"  # two sessions of one account cannot be installed at once
-_LOOKS: Final = 60
+_LOOKS: Final = 30
 _LOOK_S: Final = 0.5
 
 
@@ -101,15 +101,16 @@ class PlanOwner:
         given = await self.authorize(plan, mode)
         if isinstance(given, OwnerAnswer):
             return given
+        answer, _ = await self.ask("POST", f"/{plan}/activate", given)
         for _ in range(_LOOKS):
-            answer, _ = await self.ask("POST", f"/{plan}/activate", given)
-            busy = answer.status == 503  # nothing was sent: a channel, or the budget of the day
-            if answer.status != _PENDING and not busy:
-                return answer
+            is_busy = answer.status == 503  # nothing was sent: a channel, or the budget of the day
+            if answer.status != _PENDING and not is_busy:
+                break
             await asyncio.sleep(_LOOK_S)
             shown, _ = await self.ask("GET", f"/{plan}")
             if shown.is_ok and shown.body["proposal"]["status"] in ("active", "executing"):
                 return shown
+            answer, _ = await self.ask("POST", f"/{plan}/activate", given)
         return answer
 
     async def change(self, plan: str, verb: str) -> OwnerAnswer:

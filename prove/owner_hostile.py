@@ -10,7 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final, Protocol, TypeVar
 
-from stellar_sdk import scval, xdr
+from stellar_sdk import InvokeHostFunction, scval, xdr
 
 from e2e.automation_cases import MANDATE, OPEN, Case, Timing, plan_body
 from e2e.automation_chain import call
@@ -338,6 +338,8 @@ class SpoiledRuns:
 
     async def _arrange(self, keeper: str, *, is_due: bool) -> None:
         operation = call(keeper, "arrange", (scval.to_bool(is_due),))
+        if not isinstance(operation, InvokeHostFunction):
+            raise TypeError(operation)
         stranger = self._stage.world.scenery.stranger
         await land_operation(self._stage.environment, operation, stranger)
         await self._stage.environment.devnet.close()
