@@ -17,7 +17,6 @@ from typing import Final
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from e2e.report import run_and_report
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.local.faults import LocalFault
 from prove.automation_case import (
     Boundaries,
     Fate,
@@ -42,7 +41,7 @@ from prove.concurrency import run_concurrently
 from prove.fork_server import ForkServer
 from prove.gateway_controls import are_controls_caught, run_cases
 from prove.interceptor import Boundary
-from prove.owner_case import OwnerOutcome, draw_owner_cases, run_owner_case, sizes_of
+from prove.owner_case import OwnerCase, OwnerOutcome, draw_owner_cases, run_owner_case, sizes_of
 from prove.owner_control import OwnerControl, broken_sources, timed_sources
 from prove.owner_verdict import OwnerViolation
 from prove.world import World
@@ -111,25 +110,27 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
         async with open_automation_world(
             subfolder(folder, "real"), sources=sources, workers=_WORKERS
         ) as world:
-            owners = await _play_owners(world, seeds=seeds, is_quick=is_quick)
+            owner_cases = plan_owner_cases(seeds=seeds, is_quick=is_quick)
             boundaries: Boundaries = {}
-            if not (is_replay and owners):
+            if not (is_replay and owner_cases):
                 boundaries = await boundaries_of(world, scenarios)
             for boundary in all_of(boundaries):
                 say(f"boundary: {boundary}")
             cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick) if boundaries else []
-            if not cases and not owners:
+            if not cases and not owner_cases:
                 raise RunFailed("no case has this number")
-            outcomes = await run_concurrently(
-                cases, lambda case: _run_and_report(world, case), workers=_WORKERS, label="cases"
+            played = await run_cases(
+                [*owner_cases, *cases], partial(run_either, world), workers=_WORKERS
             )
+            outcomes = [each for each in played if isinstance(each, RunOutcome)]
+            owners = [each for each in played if isinstance(each, OwnerOutcome)]
             caught = is_replay or await _controls_are_caught(world, folder)
     figures = figures_of(outcomes) | {"boundaries": len(all_of(boundaries)), "seeds": seeds}
     figures |= owner_figures_of(owners)
     figures["seconds"] = round(time.monotonic() - began)
     if is_replay:
-        for outcome in (*outcomes, *owners):
-            say(str(outcome))
+        for line in (*outcomes, *owners, *(each for owner in owners for each in owner.told)):
+            say(str(line))
     else:
         figures["control_caught"] = caught
     is_right = not any(figures[violation] for violation in (*RunViolation, *OwnerViolation))
@@ -137,22 +138,23 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     return is_right and is_modest and caught, figures
 
 
-async def _play_owners(world: AutomationWorld, *, seeds: int, is_quick: bool) -> list[OwnerOutcome]:
-    """Play the owners' cases of a run, or the one that SEED and CASE name, if it is one."""
+def plan_owner_cases(*, seeds: int, is_quick: bool) -> list[OwnerCase]:
+    """Plan the owners' cases of a run, or the one that SEED and CASE name, if it is one."""
     number = os.environ.get("CASE")
-    chosen = range(1, seeds + 1)
     if number is not None:
-        chosen = range(int(os.environ.get("SEED", "1")), int(os.environ.get("SEED", "1")) + 1)
-    elif is_quick:
-        chosen = range(_QUICK_OWNERS, _QUICK_OWNERS + 1)
-    cases = [case for seed in chosen for case in draw_owner_cases(seed)]
-    if number is not None:
-        cases = [case for case in cases if case.number == int(number)]
-    outcomes = await run_cases(cases, partial(run_owner_case, world), workers=_WORKERS)
-    for outcome in outcomes:
-        for each in outcome.told if number is not None else ():
-            say(each)
-    return outcomes
+        drawn = draw_owner_cases(int(os.environ.get("SEED", "1")))
+        return [case for case in drawn if case.number == int(number)]
+    chosen = (_QUICK_OWNERS,) if is_quick else range(1, seeds + 1)
+    return [case for seed in chosen for case in draw_owner_cases(seed)]
+
+
+async def run_either(
+    world: AutomationWorld, case: RunCase | OwnerCase
+) -> RunOutcome | OwnerOutcome:
+    """Run a case of either kind."""
+    if isinstance(case, RunCase):
+        return await run_until_reached(world, case)
+    return await run_owner_case(world, case)
 
 
 def owner_figures_of(outcomes: Sequence[OwnerOutcome]) -> dict[str, object]:
@@ -172,16 +174,6 @@ def _quick_scenarios() -> list[Scenario]:
         Scenario(AuthorityMode.SESSION, Fate.KEPT),
         Scenario(AuthorityMode.MANDATE, Fate.NEVER),
     ]
-
-
-async def _run_and_report(world: AutomationWorld, case: RunCase) -> RunOutcome:
-    try:
-        outcome = await run_until_reached(world, case)
-    except (RunFailed, LocalFault) as fault:
-        raise RunFailed(f"{case} could not be run: {fault}") from fault
-    if outcome.findings:
-        print(f"FAILED {outcome}", file=sys.stderr, flush=True)
-    return outcome
 
 
 def figures_of(outcomes: Sequence[RunOutcome]) -> dict[str, object]:

@@ -86,7 +86,7 @@ class OwnerOutcome:
 
 
 def draw_owner_cases(seed: int) -> list[OwnerCase]:
-    """The cases of a seed; fifteen seeds play every pair of acts, by one and by two replicas."""
+    """The cases of a seed; fifteen seeds play every pair of acts, by one or by two replicas."""
     pair = _PAIRS[(seed * 4) % len(_PAIRS)]
     return [HostileCase(seed, NUMBERS, pair, replicas=1 + seed % 2), *draw_plans(seed)]
 
