@@ -35,7 +35,7 @@ _PAIRS: Final = tuple(combinations(HostileAct, 2))
 # budgets of an owner and of all, in stroops: an owner may lose a tenth, all new ones a twentieth
 _INSTALLING: Final = (100_000_000, 200_000_000)  # an installation costs some 9,000,000
 _FAILING: Final = (2_000_000, 16_000_000)  # so that failed runs reach the limits of losses
-_USUAL: Final = (8_000_000, 16_000_000)
+_USUAL: Final = (60_000_000, 200_000_000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from prove.owner_plans import End, LifeCase, Start
 from prove.owner_stage import TIMED
 from prove.owner_verdict import OwnerViolation
 
-_RETURNED_TWICE: Final = """
+# a cheap run's credit pays for a dear one, as where credit is counted in runs
+_RETURNED_DEAR: Final = """
 
 async def _return_more(db, terms, asset, amount, *, runs, own=return_credit):
-    await own(db, terms, asset, BaseUnits(2 * amount), runs=runs)
+    await own(db, terms, asset, BaseUnits(30 * amount), runs=runs)
 
 
 return_credit = _return_more
@@ -70,7 +71,7 @@ _ACTS: Final = {
 }
 _ENDS: Final = {
     OwnerControl.CREDIT: {
-        "automation/runs/credit_store.py": ("async def return_credit(", _RETURNED_TWICE)
+        "automation/runs/credit_store.py": ("async def return_credit(", _RETURNED_DEAR)
     },
     OwnerControl.SETUP: {"automation/plans/quote.py": ("def price_setup(", _NO_SETUP)},
     OwnerControl.CEILING: {"automation/execution/execute_run.py": ("def paid_limit(", _NO_LIMIT)},

@@ -21,6 +21,7 @@ _PENDING: Final = 202
 _FAILED: Final = "transaction_failed"  # two sessions of one account cannot be installed at once
 _LOOKS: Final = 30
 _LOOK_S: Final = 0.5
+_MODES: Final = len(AuthorityMode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,19 @@ class OwnerDesk:
         ledger, _ = await read_newest(stage.environment)
         await client.sign_in(ledger)
         clients = [client, *(client.through(url) for url in others)]
+        await asyncio.gather(*(_wait_until_open(each) for each in clients))
         return PlanOwner(stage, clients, payer.secret)
+
+
+async def _wait_until_open(client: Client) -> None:
+    """Wait until a replica has seen the contracts of every mode, and a funded paymaster."""
+    offered: list[Json] = []
+    for _ in range(_LOOKS):
+        offered = (await client.get("/limits"))["networks"]
+        if any(each["isAvailable"] and len(each["modes"]) == _MODES for each in offered):
+            return
+        await asyncio.sleep(_LOOK_S)
+    raise RunFailed(f"plans are not open: {offered}")
 
 
 def keeper_body(

@@ -171,7 +171,8 @@ class SpendCredit:
             deeds.tell(f"cancelled {await owner.change(plan, 'cancel')}")
 
     async def prepare(self, number: int) -> None:
-        """Nothing: the plan is as dear as it was quoted."""
+        """Let the run be as dear as it was quoted, each time."""
+        await self._heavy.weigh(_HEAVY_BYTES)
 
     async def follow(self, number: int) -> None:
         """Buy more dear runs with what cheap ones leave."""

@@ -128,7 +128,8 @@ async def read_accounts(stage: OwnerStage) -> OwnerAccounts:
     payments = await read_ledger(stage.environment)
     (row,) = await stage.environment.query(
         """
-        SELECT (SELECT coalesce(sum(amount), 0)::bigint FROM run_credits) AS credit,
+        SELECT (SELECT coalesce(sum(greatest(0, amount)), 0)::bigint FROM (
+                    SELECT sum(amount) AS amount FROM run_credits GROUP BY owner) AS own) AS credit,
                (SELECT coalesce(sum(credit_held + setup_held), 0)::bigint
                 FROM automation_proposals) AS held,
                (SELECT count(*) FROM (
