@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import combinations
 from typing import Any, Final
@@ -46,6 +46,7 @@ class HostileCase:
     number: int
     acts: tuple[HostileAct, ...]
     replicas: int = 1
+    due_times: int = DUE_TIMES
 
     def __str__(self) -> str:
         acts = "; ".join(self.acts)
@@ -124,8 +125,8 @@ class HonestOwner:
 
     stage: OwnerStage
     owner: PlanOwner
+    due_times: int
     plan: str = ""
-    told: list[str] = field(default_factory=list)
 
     async def begin(self, keeper: str, other: str) -> None:
         """Have a history of runs, and open a plan."""
@@ -140,7 +141,7 @@ class HonestOwner:
             plan,
             _SETTLED_RUNS,
         )
-        start, runs = self.stage.minute(), DUE_TIMES + 4
+        start, runs = self.stage.minute(), self.due_times + 4
         body = keeper_body("honest", keeper, start=start, end=start + _FAR, runs=runs)
         proposed = await self.owner.propose(body)
         self.plan = str(proposed.body["proposal"]["id"])
@@ -179,9 +180,9 @@ class HonestOwner:
             OwnerFinding(OwnerViolation.LATE, 1, f"the honest run {run['run_index']} is {run}")
             for run in late
         ]
-        if made < DUE_TIMES:
-            why = f"{made} honest runs of {DUE_TIMES} were made, the plan is {status} ({reason})"
-            found.append(OwnerFinding(OwnerViolation.LATE, DUE_TIMES - made, why))
+        if made < self.due_times:
+            why = f"{made} honest runs of {self.due_times} were made; it is {status} ({reason})"
+            found.append(OwnerFinding(OwnerViolation.LATE, self.due_times - made, why))
         return found
 
 
@@ -192,13 +193,13 @@ async def play_hostile(
     async with open_owner_stage(world, case.settings) as stage:
         stage.rng.seed(f"hostile {case.seed} {case.number}")
         desk = OwnerDesk(stage)
-        honest = HonestOwner(stage, await desk.classic())
+        honest = HonestOwner(stage, await desk.classic(), case.due_times)
         deeds = [Deeds(stage, desk, act.name) for act in case.acts]
         acts = [make_act(act, own) for act, own in zip(case.acts, deeds, strict=True)]
         await asyncio.gather(
             honest.begin(desk.take_keeper(), desk.take_keeper()), *(act.begin() for act in acts)
         )
-        for number in range(DUE_TIMES):
+        for number in range(case.due_times):
             await _let_due_time_come(stage, honest, acts, number)
         await _end_all(stage)
         accounts = await read_accounts(stage)

@@ -13,6 +13,7 @@ from prove.owner_plans import End, LifeCase, Start
 from prove.owner_stage import TIMED
 from prove.owner_verdict import OwnerViolation
 
+_DUE_TIMES: Final = 2  # of the control of an act
 # a cheap run's credit pays for a dear one, as where credit is counted in runs
 _RETURNED_DEAR: Final = """
 
@@ -55,7 +56,7 @@ class OwnerControl(StrEnum):
         if self is OwnerControl.DRY_RUN:
             pair = (PlanKind.CONTRACT_CALL, AuthorityMode.MANDATE)
             return LifeCase(-1, 1, Start.FUTURE, End.LATER, (pair,))
-        return HostileCase(-1, 1, (_ACTS[self],))
+        return HostileCase(-1, 1, (_ACTS[self],), due_times=_DUE_TIMES)
 
     def shows_in(self, outcome: OwnerOutcome) -> bool:
         """Whether the outcome shows the defect."""
