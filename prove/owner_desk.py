@@ -19,6 +19,7 @@ from prove.world import NETWORK
 
 _PENDING: Final = 202
 _FAILED: Final = "transaction_failed"  # two sessions of one account cannot be installed at once
+_UNSEEN: Final = "are not available on"  # contracts
 _LOOKS: Final = 30
 _LOOK_S: Final = 0.5
 _MODES: Final = len(AuthorityMode)
@@ -67,8 +68,14 @@ class PlanOwner:
         return OwnerAnswer(status, found), offer
 
     async def propose(self, body: Json) -> OwnerAnswer:
-        """Propose a plan."""
-        return (await self.ask("POST", "", body))[0]
+        """Propose a plan; again while a replica has not seen the contracts of the mode yet."""
+        answer, _ = await self.ask("POST", "", body)
+        for _ in range(_LOOKS):
+            if _UNSEEN not in answer.code:
+                break
+            await asyncio.sleep(_LOOK_S)
+            answer, _ = await self.ask("POST", "", body)
+        return answer
 
     async def buy(self, plan: str, runs: int, *, is_top_up: bool = False) -> OwnerAnswer:
         """Pay for runs of a plan, with the credit that is there and with money."""
