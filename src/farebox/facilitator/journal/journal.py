@@ -228,7 +228,7 @@ class SettlementJournal:
     async def find_unresolved(
         self, network: Network, *, older_than_s: float, limit: int
     ) -> list[Settlement]:
-        """Find rows whose envelope may be with the network and that no call owns, oldest first.
+        """Find rows that are due for a look: no call owns them, and they may be with the network.
 
         Those claimed `older_than_s` seconds ago, and those handed over.
         """
@@ -236,6 +236,17 @@ class SettlementJournal:
         before = now - timedelta(seconds=older_than_s)
         async with self._database.connection() as db:
             return await store.find_unresolved(db, network, before=before, at=now, limit=limit)
+
+    async def find_unproven(self, network: Network, *, limit: int) -> list[Settlement]:
+        """Find the rows whose outcome could not be proven that are due for another look."""
+        async with self._database.connection() as db:
+            return await store.find_unproven(db, network, at=self._clock.now(), limit=limit)
+
+    async def postpone_looks(self, hashes: Sequence[bytes]) -> None:
+        """Set when the rows of these envelopes are looked at again, before this look at them."""
+        if hashes:
+            async with self._database.connection() as db:
+                await store.postpone_looks(db, hashes, at=self._clock.now())
 
     async def hand_over(self, tx_hash: bytes) -> None:
         """Hand an envelope over to the next reconciliation of any process."""

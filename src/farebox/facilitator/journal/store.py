@@ -33,7 +33,7 @@ _SELECT: Final[LiteralString] = """
     SELECT network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
     envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger, inner_hash,
     reason, answered_at, token_unverified, landed_hash,
-    CASE WHEN state IN ('sending', 'submitted') THEN ARRAY(
+    CASE WHEN state IN ('sending', 'submitted', 'unproven') THEN ARRAY(
         SELECT ROW(r.tx_hash, r.inner_hash, r.source, r.source_sequence, r.max_time, r.fee_limit,
                    r.sent_after_ledger, r.was_refused)
         FROM replaced_envelopes r
@@ -229,16 +229,18 @@ async def was_settled_by(
 async def find_unresolved(
     db: Connection, network: Network, *, before: datetime, at: datetime, limit: int
 ) -> list[Settlement]:
-    """Find rows whose envelope may be with the network and that no call owns, oldest first.
+    """Find rows whose envelope may be with the network and that no call owns.
 
-    Those claimed by `before`, and those handed over by `at`.
+    Those claimed by `before`, and those handed over by `at`; of them those that are due. Rows that
+    nobody has looked at yet come first, so that those that stay undecided hold up no other.
     """
     rows = await db.fetch(
         _SELECT
         + """
         WHERE network = $1 AND state IN ('sending', 'submitted')
           AND (claimed_at <= $2 OR attended_until <= $3)
-        ORDER BY claimed_at
+          AND (next_look_at IS NULL OR next_look_at <= $3)
+        ORDER BY next_look_at NULLS FIRST, claimed_at
         LIMIT $4
         """,
         network.value,
@@ -249,11 +251,51 @@ async def find_unresolved(
     return [_read_row(row) for row in rows]
 
 
+async def find_unproven(
+    db: Connection, network: Network, *, at: datetime, limit: int
+) -> list[Settlement]:
+    """Find the rows whose outcome could not be proven that are due for another look."""
+    rows = await db.fetch(
+        _SELECT
+        + """
+        WHERE network = $1 AND state = 'unproven' AND (next_look_at IS NULL OR next_look_at <= $2)
+        ORDER BY next_look_at NULLS FIRST, claimed_at
+        LIMIT $3
+        """,
+        network.value,
+        at,
+        limit,
+    )
+    return [_read_row(row) for row in rows]
+
+
+async def postpone_looks(db: Connection, hashes: Sequence[bytes], *, at: datetime) -> None:
+    """Set when the rows of these envelopes are looked at again, where this look decides nothing.
+
+    After a tenth of the row's age and a minute at most; after an hour where it is unproven.
+    """
+    await db.execute(
+        """
+        UPDATE settlements s
+        SET next_look_at = $2::timestamptz + CASE WHEN s.state = 'unproven' THEN interval '1 hour'
+                                ELSE least(($2 - s.claimed_at) / 10, interval '1 minute') END
+        FROM (SELECT network, payer, nonce FROM settlements
+              WHERE tx_hash = ANY($1::bytea[]) AND state IN ('sending', 'submitted', 'unproven')
+              ORDER BY network, payer, nonce
+              FOR UPDATE) AS looked_at
+        WHERE s.network = looked_at.network AND s.payer = looked_at.payer
+          AND s.nonce = looked_at.nonce
+        """,
+        hashes,
+        at,
+    )
+
+
 async def hand_over(db: Connection, hashes: Sequence[bytes], *, at: datetime) -> None:
     """Hand envelopes over to reconciliation, which takes them at once."""
     await db.execute(
         """
-        UPDATE settlements s SET attended_until = $2
+        UPDATE settlements s SET attended_until = $2, next_look_at = NULL
         FROM (SELECT network, payer, nonce FROM settlements
               WHERE tx_hash = ANY($1::bytea[]) AND state IN ('sending', 'submitted')
               ORDER BY network, payer, nonce

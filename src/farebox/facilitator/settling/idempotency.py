@@ -212,8 +212,13 @@ class StoredResponses:
 
 
 def is_final(outcome: NotSettled | Pending) -> bool:
-    """Whether every repeat of the request gets the same outcome."""
-    return isinstance(outcome, NotSettled) and explain(outcome.reason).retry is Retry.NEVER
+    """Whether every repeat of the request gets the same outcome.
+
+    One that is unproven may be proven later.
+    """
+    if not isinstance(outcome, NotSettled) or outcome.reason is Reason.OUTCOME_UNPROVEN:
+        return False
+    return explain(outcome.reason).retry is Retry.NEVER
 
 
 def _build_conflict(kind: KeyKind, request: SettleRequest) -> KeyConflict:
