@@ -33,6 +33,7 @@ from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, Ledgers
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Connection, Database
+from farebox.storage.prune import PAUSE_S
 from farebox.x402.reasons import Reason, Retry, explain
 
 _MAX_KEPT: Final = timedelta(days=3)  # also while the current ledger is unknown
@@ -189,7 +190,7 @@ class StoredResponses:
         while True:
             try:
                 while await self.delete_expired() == _MAX_DELETED:
-                    await self._clock.sleep(0)
+                    await self._clock.sleep(PAUSE_S)
             except DatabaseUnavailable:
                 log.warning("idempotency.database_unavailable")
             await self._clock.sleep(_DELETE_EVERY_S)
