@@ -163,10 +163,7 @@ class Sponsorship:
         """
         simulated = (await self._needs.simulator.simulate(call, terms.owner)).simulation
         if isinstance(simulated, SimulationRefused):
-            number = simulated.contract_error
-            return SponsoredRefused(
-                simulated.kind.value if number is None else f"contract_{number}"
-            )
+            return refused_by_ledger(simulated)
         if not isinstance(simulated, Simulated):
             return SponsoredUnavailable(SponsorObstacle.NOT_SIMULATED)
         fee = raise_resource_fee(simulated)
@@ -348,6 +345,12 @@ class Sponsorship:
             is_ended = await sponsored_store.finish_row(db, row, outcome, fee_charged=fee)
             if is_ended and plan is not None:
                 await setup_credit.end(db, plan, row, outcome, fee)
+
+
+def refused_by_ledger(simulated: SimulationRefused) -> SponsoredRefused:
+    """What a simulation says against a call."""
+    number = simulated.contract_error
+    return SponsoredRefused(simulated.kind.value if number is None else f"contract_{number}")
 
 
 class _NotTaken(Exception):
