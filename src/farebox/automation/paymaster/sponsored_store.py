@@ -249,17 +249,21 @@ async def is_installing(db: Connection, proposal_id: str) -> bool:
 
 
 async def list_lost(
-    db: Connection, network: Network, *, before: datetime, limit: int
+    db: Connection, network: Network, *, before: datetime, after: str, limit: int
 ) -> Sequence[SponsoredRow]:
-    """Rows that are open since a time: their process has ended, or the network has not answered."""
+    """Rows that are open since a time: their process has ended, or the network has not answered.
+
+    In the order of ids; `after` is the last id of the list before, empty for the first.
+    """
     rows = await db.fetch(
         """
         SELECT * FROM automation_sponsored
-        WHERE network = $1 AND finished_at IS NULL AND created_at < $2
-        ORDER BY created_at LIMIT $3
+        WHERE network = $1 AND finished_at IS NULL AND created_at < $2 AND id > $3
+        ORDER BY id LIMIT $4
         """,
         network.value,
         before,
+        after,
         limit,
     )
     return [_read(row) for row in rows]
