@@ -98,12 +98,12 @@ async def closing_outcomes(desk: SessionDesk) -> list[str]:
 async def test_row_that_cannot_be_resolved_stops_no_closing(
     desk: SessionDesk, network: AutomationNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, finish = await to_close(desk, network), sponsored_store.finish_row
+    plan, end = await to_close(desk, network), sponsored_store.end_unsigned
 
-    async def fails(db: Any, row: SponsoredRow, *outcome: Any, **more: Any) -> bool:
+    async def fails(db: Any, row: SponsoredRow) -> bool:
         if row.id == "aspo_0broken":
             raise ValueError("a row that nobody expected")
-        return await finish(db, row, *outcome, **more)
+        return await end(db, row)
 
     async with desk.world.database.connection() as db:
         for name in ("aspo_0broken", "aspo_1lost"):
@@ -117,7 +117,7 @@ async def test_row_that_cannot_be_resolved_stops_no_closing(
                 NET.value,
                 other.terms.owner,
             )
-    monkeypatch.setattr(sponsored_store, "finish_row", fails)
+    monkeypatch.setattr(sponsored_store, "end_unsigned", fails)
     await network.sessions.closings.run_once()
     assert not await network.sessions.installations.is_installed(plan)
     async with desk.world.database.connection() as db:

@@ -226,7 +226,8 @@ class Sponsorship:
             self._last_lost = row.id
             try:
                 if row.sent is None:
-                    await self._finish(row, SponsoredOutcome.DEAD)
+                    async with self._database.transaction() as db:
+                        await sponsored_store.end_unsigned(db, row)
                 else:
                     await self._conclude(row, await self._needs.submitter.observe(row.sent))
             except Outage:

@@ -192,19 +192,42 @@ async def finish_row(
     if ended is None:
         return False
     landed = outcome in (SponsoredOutcome.SUCCESS, SponsoredOutcome.FAILED)
+    used = row.sent.source_sequence if landed and row.sent is not None else None
+    await _free_channel(db, row.id, used_sequence=used)
+    is_recorded = row.sent is not None and row.budget_on is not None
+    if is_recorded and outcome is not SponsoredOutcome.UNKNOWN:
+        await budget_store.give_back(db, row.charge(), cost=fee_charged, loss=fee_charged)
+    return True
+
+
+async def end_unsigned(db: Connection, row: SponsoredRow) -> bool:
+    """End an open row of which nothing is signed, and free its channel. Call it in a transaction.
+
+    False where its process has signed meanwhile, or the row is ended.
+    """
+    ended = await db.fetchval(
+        """
+        UPDATE automation_sponsored SET outcome = 'dead', finished_at = clock_timestamp()
+        WHERE id = $1 AND outcome = 'taken' RETURNING true
+        """,
+        row.id,
+    )
+    if ended is None:
+        return False
+    await _free_channel(db, row.id, used_sequence=None)
+    return True
+
+
+async def _free_channel(db: Connection, row_id: str, *, used_sequence: int | None) -> None:
     await db.execute(
         """
         UPDATE automation_channels
         SET sponsored_id = NULL, used_sequence = $2, freed_at = clock_timestamp()
         WHERE sponsored_id = $1
         """,
-        row.id,
-        row.sent.source_sequence if landed and row.sent is not None else None,
+        row_id,
+        used_sequence,
     )
-    is_recorded = row.sent is not None and row.budget_on is not None
-    if is_recorded and outcome is not SponsoredOutcome.UNKNOWN:
-        await budget_store.give_back(db, row.charge(), cost=fee_charged, loss=fee_charged)
-    return True
 
 
 async def find_row(db: Connection, row_id: str) -> SponsoredRow | None:
