@@ -12,7 +12,8 @@ from farebox.automation.paymaster import sponsored_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.paymaster.sponsored_store import SponsoredRow
 from farebox.automation.plans.stored_plan import StoredPlan
-from farebox.automation.sessions import closings
+from farebox.automation.sessions import closings, session_store
+from farebox.automation.sessions.session_store import SessionState
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import SystemClock
 from support.automation_world import LIMITS, NET, soon
@@ -93,6 +94,27 @@ async def closing_outcomes(desk: SessionDesk) -> list[str]:
             "SELECT outcome FROM automation_sponsored WHERE purpose = 'close' ORDER BY created_at"
         )
     return [row["outcome"] for row in rows]
+
+
+async def test_closing_that_landed_late_is_not_sent_again(
+    desk: SessionDesk, network: AutomationNetwork
+) -> None:
+    plan = await to_close(desk, network)
+    async with desk.world.database.connection() as db:
+        await db.execute(
+            "INSERT INTO automation_sponsored"
+            " (id, proposal_id, purpose, network, owner, outcome, finished_at)"
+            " VALUES ('aspo_late', $1, 'close', $2, $3, 'success', now())",
+            plan.terms.id,
+            NET.value,
+            plan.terms.owner,
+        )
+    await network.sessions.closings.run_once()
+    assert await closing_outcomes(desk) == ["success"]
+    async with desk.world.database.connection() as db:
+        session = await session_store.find_session(db, plan.terms.id)
+    assert session is not None
+    assert session.state is SessionState.CLOSED_BY_SERVICE
 
 
 async def test_row_that_cannot_be_resolved_stops_no_closing(

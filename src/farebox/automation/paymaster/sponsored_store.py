@@ -259,6 +259,19 @@ async def find_open(
     return None if row is None else _read(row)
 
 
+async def has_landed(db: Connection, proposal_id: str, purpose: SponsoredPurpose) -> bool:
+    """Whether what was sent for the plan with this purpose is on the ledger, and succeeded."""
+    found: bool = await db.fetchval(
+        """
+        SELECT EXISTS (SELECT FROM automation_sponsored
+                       WHERE proposal_id = $1 AND purpose = $2 AND outcome = 'success')
+        """,
+        proposal_id,
+        purpose.value,
+    )
+    return found
+
+
 async def is_installing(db: Connection, proposal_id: str) -> bool:
     """Whether an installation of the plan may be with the network."""
     found: bool = await db.fetchval(

@@ -12,6 +12,7 @@ from farebox.automation.execution.sponsorship import (
     SponsoredUnavailable,
     Sponsorship,
 )
+from farebox.automation.paymaster import sponsored_store
 from farebox.automation.paymaster.sponsored_store import SponsoredPurpose
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.session_spec import AuthorityMode
@@ -82,10 +83,14 @@ class SessionClosings:
         async with self._database.connection() as db:
             plan = await proposal_store.find_plan(db, proposal_id)
             session = await session_store.find_session(db, proposal_id)
+            has_landed = await sponsored_store.has_landed(db, proposal_id, SponsoredPurpose.CLOSE)
         if plan is None or session is None:
             return
         try:
-            await self.close(plan, session)
+            if has_landed:  # later than its sender has waited for it
+                await self._end(plan, session)
+            else:
+                await self.close(plan, session)
         except Outage:
             raise
         except Exception:
@@ -107,7 +112,7 @@ class SessionClosings:
             RpcUnavailable, ClockStale, DatabaseUnavailable: it is not known.
         """
         terms = plan.terms
-        contract = session.mandate if terms.mode is AuthorityMode.MANDATE else session.guard
+        contract = _contract_of(plan, session)
         if contract is None:
             return False
         try:
@@ -122,12 +127,21 @@ class SessionClosings:
             self._pause(terms.id, sent)
             log.info("automation.closing_waits", plan=terms.id, result=str(sent))
             return False
-        self._pauses.pop(terms.id, None)
-        async with self._database.transaction() as db:
-            await proposal_store.lock_plan(db, terms.id)
-            await session_store.mark_ended(db, terms.id, SessionState.CLOSED_BY_SERVICE)
-            await add_event(db, terms.id, "session.closed_by_service", {"contract": contract})
+        await self._end(plan, session)
         return True
+
+    async def _end(self, plan: StoredPlan, session: StoredSession) -> None:
+        plan_id, contract = plan.terms.id, _contract_of(plan, session)
+        self._pauses.pop(plan_id, None)
+        async with self._database.transaction() as db:
+            await proposal_store.lock_plan(db, plan_id)
+            await session_store.mark_ended(db, plan_id, SessionState.CLOSED_BY_SERVICE)
+            await add_event(db, plan_id, "session.closed_by_service", {"contract": contract})
+
+
+def _contract_of(plan: StoredPlan, session: StoredSession) -> Address | None:
+    """The contract that keeps the session, and closes it."""
+    return session.mandate if plan.terms.mode is AuthorityMode.MANDATE else session.guard
 
 
 def _closing(plan: StoredPlan, contract: Address, signature: Secret[bytes]) -> Invocation:
