@@ -81,6 +81,7 @@ async def test_installation_costs_no_more_than_the_plan_is_charged_for_it(
 ) -> None:
     database, plan = desk.world.database, await feeding(desk, mode)
     quoted = await network.sessions.costs.read(replace(plan, state=ProposalState.PROPOSED))
+    assert isinstance(quoted, int)
     limit = install_limit(quoted)
     assert limit is not None
     await hold(database, plan, setup_held=900, setup_left=limit)

@@ -5,7 +5,7 @@ It also tells authors of contracts which rules of the convention (3.14) theirs b
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from farebox.automation.authority.stored_calls import RunCalls, decode_calls
 from farebox.automation.execution.check_condition import (
@@ -15,6 +15,7 @@ from farebox.automation.execution.check_condition import (
 )
 from farebox.automation.execution.code_pin import PinState, check_pin
 from farebox.automation.execution.entry_reader import EntryReader
+from farebox.automation.execution.sponsorship import SponsoredRefused, SponsoredUnavailable
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
@@ -25,11 +26,14 @@ from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc import RpcUnavailable
 
+_INSTALL_FEE: Final = "installation_fee"
+_FEES: Final = frozenset((ErrorCode.FEE_CEILING, _INSTALL_FEE))
 _BROKEN: Final = {
     "check_failed": "It fails; a check that fails is an error, and never a no.",
     "check_too_expensive": "It does not end within 20,000,000 instructions.",
@@ -37,6 +41,20 @@ _BROKEN: Final = {
     "check_changes_state": "It changes the ledger; a check only reads.",
     "check_not_boolean": "It returns no boolean.",
 }
+
+
+class InstallCosts(Protocol):
+    """Tells what the installation of plans costs, and what refuses it."""
+
+    async def read(
+        self, plan: StoredPlan
+    ) -> Stroops | SponsoredRefused | SponsoredUnavailable | None:
+        """The most that the installation of a plan that is not paid costs; None without one.
+
+        Raises:
+            Outage: the network cannot be read now.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +65,7 @@ class PreflightParts:
     condition: ConditionCheck
     funds: FundsCheck
     dry_run: FirstRunTrial
+    installs: InstallCosts
 
 
 class Preflight:
@@ -78,11 +97,13 @@ class Preflight:
             tried = DryRunResult((passed("dry_run", detail),))
         else:
             tried = await self._parts.dry_run.try_first(plan, now)
+        install, installing = _judge_install(await self._parts.installs.read(plan))
         return PreflightReport(
-            (*checks, *tried.checks),
+            (*checks, *tried.checks, *installing),
             tried.fee,
             first_run_at(terms, now),
             tried.changes,
+            install,
             tried.is_whole,
         )
 
@@ -121,9 +142,25 @@ def require(report: PreflightReport) -> None:
     """
     broken = next((check for check in report.checks if not check.is_ok), None)
     if broken is not None:
-        is_fee = broken.code == ErrorCode.FEE_CEILING
+        is_fee = broken.code in _FEES
         code = ErrorCode.FEE_CEILING if is_fee else ErrorCode.PREFLIGHT_FAILED
         raise AutomationRefused(code, f"{broken.detail} ({broken.code})")
+
+
+def _judge_install(
+    found: Stroops | SponsoredRefused | SponsoredUnavailable | None,
+) -> tuple[Stroops | None, tuple[PlanCheck, ...]]:
+    match found:
+        case None:
+            return None, ()
+        case SponsoredRefused(code):
+            return None, (failed("installation", f"The installation fails as of now: {code}."),)
+        case SponsoredUnavailable():
+            detail = "The installation costs more than the operator allows one transaction."
+            return None, (failed(_INSTALL_FEE, detail),)
+        case int():
+            detail = f"The installation costs {found} stroops at most."
+            return Stroops(found), (passed("installation", detail),)
 
 
 def _check_due(plan: StoredPlan, now: datetime) -> PlanCheck:

@@ -100,7 +100,7 @@ class Proposing:
         made = NewPlan(
             plan,
             msgspec.structs.replace(new, client=client),
-            await network.quoted_fees(plan, report),
+            network.quoted_fees(plan, report),
             now,
             is_for_sale=report.is_ok and report.is_whole,
         )
@@ -142,7 +142,7 @@ class Proposing:
             draft.network,
             runs=draft.run_limit,
             legs=draft.legs,
-            fees=await network.quoted_fees(plan, report),
+            fees=network.quoted_fees(plan, report),
             now=now,
         )
         policy_spec = plan.terms.session_spec or b""
