@@ -41,7 +41,8 @@ def preflight_of(world: AutomationWorld, network: AutomationNetwork) -> Prefligh
         fee_stats=lambda: None,
     )
     funds = FundsCheck(TargetReader(NET, world.rpc), world.rpc)
-    return Preflight(NET, PreflightParts(world.rpc, network.steps.check, funds, trial))
+    parts = PreflightParts(world.rpc, network.steps.check, funds, trial, world.database)
+    return Preflight(NET, parts)
 
 
 def lifecycle_of(world: AutomationWorld, network: AutomationNetwork) -> LifecycleNetwork:

@@ -17,10 +17,11 @@ from farebox.automation.plans.proposal_state import (
 from farebox.automation.plans.proposal_store import lock_plan
 from farebox.automation.plans.proposal_transitions import may_move, move_proposal
 from farebox.automation.plans.quote import Quote
-from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.plans.stored_plan import TIME_TO_START, StoredPlan
 from farebox.automation.refusal import AutomationRefused, limit_exceeded
 from farebox.automation.runs import run_store
 from farebox.automation.runs.event_store import add_event
+from farebox.automation.runs.materialise import count_free
 from farebox.automation.runs.move_plan import move_plan
 from farebox.facilitator.journal import store as journal_store
 from farebox.facilitator.settlement import PaymentIdentity
@@ -64,6 +65,26 @@ async def check_payable(
         raise limit_exceeded("runs", f"The plan has {plan.terms.run_limit} runs.")
 
 
+async def find_room(db: Connection, plan: StoredPlan, *, at: datetime) -> int:
+    """How many runs a locked plan can buy: inside its limit, and due once they are paid."""
+    most = max(0, plan.terms.run_limit - plan.counters.runs_credited)
+    return await count_free(db, plan, at + TIME_TO_START, most=most) if most else 0
+
+
+async def check_due(db: Connection, plan: StoredPlan, *, runs: int, at: datetime) -> None:
+    """Return if so many more runs of a locked plan are due once they are paid.
+
+    Raises:
+        AutomationRefused: fewer, or none.
+    """
+    free = await count_free(db, plan, at + TIME_TO_START, most=runs)
+    if not free:
+        why = "No run is due any more, besides those that are paid."
+        raise AutomationRefused(ErrorCode.SESSION_EXPIRES_TOO_SOON, why)
+    if free < runs:
+        raise limit_exceeded("runs", f"The plan ends after {free} more runs.")
+
+
 def check_asset(plan: StoredPlan, quote: Quote) -> None:
     """Return if the quote is in the token that the plan holds, where it holds any.
 
@@ -104,9 +125,8 @@ async def reserve_payment(
     is_current = is_sent or (is_latest and quote.is_current(at))
     is_current = is_current and quote.credit <= balance
     check_asset(plan, quote)
-    if not is_sent and not plan.terms.can_begin(at):
-        why = "No run is due any more once the plan is paid and activated."
-        raise AutomationRefused(ErrorCode.SESSION_EXPIRES_TOO_SOON, why)
+    if not is_sent:
+        await check_due(db, plan, runs=1, at=at)
     await check_payable(db, plan, runs=quote.runs, is_top_up=is_top_up, is_current=is_current)
     held = await run_payment_store.reserve(db, quoted.id, identity, digest, held_for=HELD_FOR)
     if held is None:

@@ -67,7 +67,7 @@ class RunsNotCharged(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """A request to pay for runs of a plan; `runs` None: as many as the plan has left."""
+    """A request to pay for runs of a plan; `runs` None: as many as are left."""
 
     caller: Caller
     proposal_id: str
@@ -149,9 +149,9 @@ class RunPayments:
         async with self._database.transaction() as db:
             plan, now = await self._lock(db, order), self._clock.now()
             self._check_available(plan.terms.network)
-            left = max(1, plan.terms.run_limit - plan.counters.runs_credited)
-            runs = left if order.runs is None else order.runs
+            runs = order.runs or max(1, await credit_payment.find_room(db, plan, at=now))
             await credit_payment.check_payable(db, plan, runs=runs, is_top_up=order.is_top_up)
+            await credit_payment.check_due(db, plan, runs=runs, at=now)
             quote = await self._quotes.offer(
                 db, plan, runs=runs, now=now, is_top_up=order.is_top_up, fresh=fresh
             )

@@ -104,8 +104,10 @@ async def _end_runs(
 async def _await_quote(db: Connection, plan: StoredPlan, fee_now: Stroops | None) -> StoredPlan:
     """Take the unused runs from a plan whose runs have ended; the next ones are sold at this fee.
 
-    A run that has just used its credit was charged with the fee before.
+    A run that has just used its credit was charged with the fee before. The due times of those of
+    which nothing was sent are for sale again.
     """
+    await run_store.forget_unsent(db, plan.terms.id)
     plan = await _return_runs(db, plan, with_setup=False)
     if fee_now is None:
         return plan

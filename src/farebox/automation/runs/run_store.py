@@ -139,21 +139,6 @@ async def find_newest(db: Connection, proposal_id: str) -> tuple[int, datetime] 
     return None if row is None else (row["run_index"], row["scheduled_for"])
 
 
-async def find_next_place(db: Connection, proposal_id: str) -> tuple[int, int]:
-    """The run index and leg index of what the plan executes next, whether it has a row or not."""
-    row = await db.fetchrow(
-        """
-        SELECT run_index, leg_index FROM automation_runs
-        WHERE proposal_id = $1 AND finished_at IS NULL ORDER BY run_index, leg_index LIMIT 1
-        """,
-        proposal_id,
-    )
-    if row is not None:
-        return row["run_index"], row["leg_index"]
-    newest = await find_newest(db, proposal_id)
-    return (0 if newest is None else newest[0] + 1), 0
-
-
 async def find_last_landing(db: Connection, proposal_id: str) -> datetime | None:
     """When the plan's newest successful run ended; None without one."""
     landed_at: datetime | None = await db.fetchval(
@@ -239,6 +224,44 @@ async def forget_future(db: Connection, proposal_id: str, *, now: datetime) -> N
         proposal_id,
         now,
     )
+
+
+async def forget_unsent(db: Connection, proposal_id: str) -> None:
+    """Delete the newest runs of a plan that has paused for a new quote, while nothing was sent.
+
+    The due times of runs that cost too much, or waited behind one, are free: they are run for the
+    next price.
+    """
+    await db.execute(
+        """
+        WITH unsent AS (
+            SELECT r.id, r.run_index,
+                   (r.state = 'failed' AND r.error_code = 'fee_above_quote'
+                    OR r.state = 'skipped'
+                       AND r.state_reason IN ('new_quote', 'leg_before_failed'))
+                   AND NOT r.is_charged
+                   AND NOT EXISTS (SELECT FROM automation_attempts a WHERE a.run_id = r.id)
+                   AS is_unsent
+            FROM automation_runs r WHERE r.proposal_id = $1
+        )
+        DELETE FROM automation_runs d USING unsent u
+        WHERE d.id = u.id AND u.run_index > coalesce(
+            (SELECT max(run_index) FROM unsent WHERE NOT is_unsent), -1)
+        """,
+        proposal_id,
+    )
+
+
+async def count_open(db: Connection, proposal_id: str) -> int:
+    """How many runs of a plan are not final, of however many legs."""
+    found: int = await db.fetchval(
+        """
+        SELECT count(DISTINCT run_index) FROM automation_runs
+        WHERE proposal_id = $1 AND finished_at IS NULL
+        """,
+        proposal_id,
+    )
+    return found
 
 
 async def skip_legs(db: Connection, proposal_id: str, run_index: int, *, reason: str) -> None:
