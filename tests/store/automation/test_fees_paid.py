@@ -119,6 +119,11 @@ class Owner:
             return
         await write_settlement(self.database, held, request_digest=digest)
         self.spent.paid += quote.quote.total
+        if self.rng.random() < 0.3:  # the loop of the other replica gives up before it lands
+            async with self.database.transaction() as db:
+                await credit_payment.refute_payment(
+                    db, held, failure="submission_failed", is_over=False, at=now
+                )
         async with self.database.transaction() as db:
             await credit_payment.credit_payment(db, held, hash_of(held), at=now)
 
@@ -170,7 +175,8 @@ class Owner:
                 await run_history_store.repeat_legs(
                     db, plan.terms.id, row["failed"], at=now, is_charged=row["is_charged"]
                 )
-                if await run_store.has_unresolved(db, plan.terms.id):
+                is_busy = await run_store.has_unresolved(db, plan.terms.id)
+                if is_busy or await run_store.is_between_legs(db, plan.terms.id):
                     raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, "a run is in progress")
 
     async def run(self) -> None:

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from farebox.automation.credits import credit_ledger, credit_payment, run_payment_store
 from farebox.automation.credits.credit_ledger import CreditBalance
-from farebox.automation.credits.end_payment import RunPaymentEnds, may_have_paid
+from farebox.automation.credits.end_payment import RunPaymentEnds
 from farebox.automation.credits.quotes import RunQuotes
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
 from farebox.automation.plans import proposal_store
@@ -233,7 +233,7 @@ class RunPayments:
         try:
             async with self._database.transaction() as db:
                 (row,) = await journal_store.find_settlements(db, [request.identity])
-                is_sent = row is not None and may_have_paid(row, digest)
+                is_sent = row is not None and row.may_have_paid(digest)
                 held = await credit_payment.reserve_payment(
                     db, known, request.identity, digest, at=self._clock.now(), is_sent=is_sent
                 )

@@ -69,7 +69,8 @@ class RunRepeat:
                 at=now,
                 is_charged=state is RunState.PARTIAL,
             )
-            if await run_store.has_unresolved(db, proposal_id):  # now that none can be claimed
+            is_busy = await run_store.has_unresolved(db, proposal_id)  # none can be claimed now
+            if is_busy or await run_store.is_between_legs(db, proposal_id):
                 raise _refused("A run of the plan is in progress: ask again when it has ended.")
             await add_event(db, proposal_id, "run.repeated", {"runIndex": run_index})
             event = AuditEvent(caller, Action.PLAN_RUN_REPEATED, proposal_id, request_id)

@@ -171,7 +171,7 @@ async def _return_runs(db: Connection, plan: StoredPlan, *, with_setup: bool = T
     if with_setup and not await sponsored_store.is_installing(db, plan.terms.id):
         amount, left = BaseUnits(amount + credit.setup_held), left.release_setup()
     if amount and credit.asset is not None:
-        await return_credit(db, plan.terms, credit.asset, amount, runs=counters.runs_left)
+        await return_credit(db, plan.terms, credit.asset, amount)
     counters = replace(counters, runs_credited=counters.runs_consumed, credit=left)
     return replace(plan, counters=counters)
 

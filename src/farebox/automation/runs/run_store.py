@@ -303,6 +303,20 @@ async def write_charged_fee(
     )
 
 
+async def is_between_legs(db: Connection, proposal_id: str) -> bool:
+    """Whether a run of the plan that is not over, and has not used its credit, has begun to."""
+    found: bool = await db.fetchval(
+        """
+        SELECT EXISTS (
+            SELECT FROM automation_runs r JOIN automation_runs s USING (proposal_id, run_index)
+            WHERE r.proposal_id = $1 AND r.finished_at IS NULL AND NOT r.is_charged
+              AND s.state = 'succeeded')
+        """,
+        proposal_id,
+    )
+    return found
+
+
 async def has_unresolved(db: Connection, proposal_id: str) -> bool:
     """Whether a run of the plan is in progress."""
     found: bool = await db.fetchval(

@@ -15,6 +15,7 @@ ALTER TABLE automation_proposals
 ALTER TABLE run_credits
     ADD COLUMN asset text NOT NULL DEFAULT '',
     ADD COLUMN amount numeric(39, 0) NOT NULL DEFAULT 0,  -- below 0 for what a plan takes
+    ALTER COLUMN runs SET DEFAULT 0,                      -- of old rows; counts for nothing
     DROP CONSTRAINT run_credits_check,
     ADD CHECK (sign(runs) * sign(amount) >= 0 AND (kind = 'consume') = (runs < 0 OR amount < 0));
 
