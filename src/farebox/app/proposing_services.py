@@ -1,6 +1,6 @@
 """The composition root of proposing: its routes, over the automation of each network."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
@@ -113,6 +113,7 @@ def build_run_fees(
     pools: Pools,
     services: Mapping[Network, NetworkServices],
     automation: AutomationServices,
+    is_free: Callable[[Network], bool],
 ) -> RunFees:
     """Build the reading of fees for prices that are made anew."""
     return RunFees(
@@ -123,7 +124,8 @@ def build_run_fees(
                 each.sessions.costs,
             )
             for name, each in automation.networks.items()
-        }
+        },
+        is_free,
     )
 
 

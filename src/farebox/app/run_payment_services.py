@@ -109,7 +109,7 @@ def build_run_payments(
         own = automation.networks.get(network)
         return own is not None and own.watch.is_available
 
-    fees = build_run_fees(settings, pools, services, automation)
+    fees = build_run_fees(settings, pools, services, automation, quotes.is_free)
     payments = RunPayments(pools.money, quotes, settler, clock, fees, is_available=is_available)
     origin = gateway_url(settings).origin
     ends = RunPaymentEnds(pools.background, clock)

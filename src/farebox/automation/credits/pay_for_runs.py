@@ -218,7 +218,7 @@ class RunPayments:
         if held is None:
             return None
         request = self._identify(order, payment)
-        if isinstance(request, NotSettled):  # its authorization has expired meanwhile
+        if isinstance(request, NotSettled):  # by rules that have changed meanwhile
             return RunsDecided(await self._ends.resolve(held))
         return await self._settle(order, held, request)
 

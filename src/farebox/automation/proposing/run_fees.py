@@ -1,6 +1,6 @@
 """The network fees of a plan as of now; what would fail as of now has no price."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -36,10 +36,15 @@ class FeeNetwork:
 
 
 class RunFees:
-    """Reads the fees of plans by simulations of their first run and of their installation."""
+    """Reads the fees of plans by simulations of their first run and of their installation.
 
-    def __init__(self, networks: Mapping[Network, FeeNetwork]) -> None:
-        self._networks = networks
+    Of a network where runs are free (`is_free`) nobody needs the fee of an installation.
+    """
+
+    def __init__(
+        self, networks: Mapping[Network, FeeNetwork], is_free: Callable[[Network], bool]
+    ) -> None:
+        self._networks, self._is_free = networks, is_free
 
     async def read(self, plan: StoredPlan, now: datetime) -> FreshFees:
         """The fees of a plan; that of a run is None where only the run itself tells.
@@ -56,4 +61,6 @@ class RunFees:
         async with network.availability.reading():
             report = await network.preflight.judge(plan, now)
             require(report)
+            if self._is_free(plan.terms.network):
+                return FreshFees(report.fee)
             return FreshFees(report.fee, await network.installs.read(plan))

@@ -168,7 +168,8 @@ async def wake_deferred(db: Connection, network: Network, owner: OwnerId, *, now
         r"""
         WITH waiting AS MATERIALIZED (
             SELECT id FROM automation_runs
-            WHERE network = $1 AND error_class = 'budget' AND state = 'deferred' AND due_at > $3
+            WHERE network = $1 AND error_class = 'budget' AND finished_at IS NULL
+              AND state = 'deferred' AND due_at > $3
               AND (error_code = 'budget_total' OR (owner = $2 AND error_code LIKE 'budget\_%'))
             ORDER BY scheduled_for LIMIT $4 FOR UPDATE SKIP LOCKED
         )
