@@ -18,7 +18,7 @@ from farebox.storage.pool import Connection
 from farebox.x402.reasons import Reason
 
 EARLIER: Final = 1  # paid runs that the owner has left: the plan takes them first
-_PRICE: Final = BaseUnits(1_000)  # of a run
+PRICE: Final = BaseUnits(1_000)  # of a run
 
 
 async def pay_for_runs(
@@ -31,16 +31,15 @@ async def pay_for_runs(
     """
     terms = plan.terms
     await db.execute(
-        "INSERT INTO run_credits (owner, network, kind, runs, asset, amount)"
-        " VALUES ($1, $2, 'grant', $3, $4, $5)",
+        "INSERT INTO run_credits (owner, network, kind, asset, amount)"
+        " VALUES ($1, $2, 'grant', $3, $4)",
         terms.owner,
         terms.network.value,
-        EARLIER,
         asset,
-        EARLIER * _PRICE,
+        EARLIER * PRICE,
     )
     balance = await credit_ledger.read_balance(db, terms.owner, terms.network, asset)
-    prices = PriceList(asset, _PRICE, BaseUnits(0), 0)
+    prices = PriceList(asset, PRICE, BaseUnits(0), 0)
     revision = await run_payment_store.next_revision(db, terms.id)
     quote = make_quote(
         prices,

@@ -116,7 +116,6 @@ INSIDE = MappingProxyType(
                 "proposing",
                 "refusal",
                 "runs",
-                "schedules",
                 "sealed_columns",
             },
             "proposing": {

@@ -42,7 +42,8 @@ def preflight_of(world: AutomationWorld, network: AutomationNetwork) -> Prefligh
         fee_stats=lambda: None,
     )
     funds = FundsCheck(TargetReader(NET, world.rpc), world.rpc)
-    parts = PreflightParts(world.rpc, network.steps.check, funds, trial, network.sessions.costs)
+    costs = network.sessions.costs
+    parts = PreflightParts(world.rpc, network.steps.check, funds, trial, costs, world.database)
     return Preflight(NET, parts)
 
 

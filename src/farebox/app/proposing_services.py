@@ -143,12 +143,15 @@ def build_preflight(
         fee_stats=lambda: services.verified.market.fees,
     )
     funds = FundsCheck(TargetReader(name, services.rpc), services.rpc)
-    return Preflight(
-        name,
-        PreflightParts(
-            services.rpc, automation.steps.check, funds, trial, automation.sessions.costs
-        ),
+    parts = PreflightParts(
+        services.rpc,
+        automation.steps.check,
+        funds,
+        trial,
+        automation.sessions.costs,
+        pools.accounts,
     )
+    return Preflight(name, parts)
 
 
 def _materials(

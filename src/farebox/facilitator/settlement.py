@@ -148,6 +148,16 @@ class Settlement:
         """Whether another transaction has made the payment of the request of this digest."""
         return self.has_landed_elsewhere and self.request_digest == digest
 
+    def has_paid(self, digest: bytes | None) -> bool:
+        """Whether the payment of the request of this digest is proven to have landed."""
+        is_confirmed = self.state is SettlementState.CONFIRMED and self.request_digest == digest
+        return is_confirmed or self.is_paid_elsewhere(digest)
+
+    def may_have_paid(self, digest: bytes | None) -> bool:
+        """Whether it has landed, may land, or cannot be proven not to have landed."""
+        is_open = self.state not in FINAL_STATES or self.state is SettlementState.UNPROVEN
+        return (is_open and self.request_digest == digest) or self.has_paid(digest)
+
 
 @dataclass(frozen=True, slots=True)
 class FinalStatus:

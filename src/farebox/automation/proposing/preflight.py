@@ -18,11 +18,12 @@ from farebox.automation.execution.entry_reader import EntryReader
 from farebox.automation.execution.sponsorship import SponsoredRefused, SponsoredUnavailable
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.plans.stored_plan import TIME_TO_START, PlanTerms, StoredPlan
 from farebox.automation.proposing.first_run_trial import DryRunResult, FirstRunTrial
 from farebox.automation.proposing.funds_check import FundsCheck
 from farebox.automation.proposing.preflight_report import PlanCheck, PreflightReport, failed, passed
 from farebox.automation.refusal import AutomationRefused
+from farebox.automation.runs.materialise import find_next
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.kernel.addresses import Address
@@ -31,6 +32,7 @@ from farebox.kernel.caller import OwnerId
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc import RpcUnavailable
+from farebox.storage.pool import Database
 
 _INSTALL_FEE: Final = "installation_fee"
 _FEES: Final = frozenset((ErrorCode.FEE_CEILING, _INSTALL_FEE))
@@ -59,13 +61,14 @@ class InstallCosts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PreflightParts:
-    """What the preflights of one network use."""
+    """What the preflights of one network use; `database` has the runs that were made."""
 
     ledger: EntryReader
     condition: ConditionCheck
     funds: FundsCheck
     dry_run: FirstRunTrial
     installs: InstallCosts
+    database: Database
 
 
 class Preflight:
@@ -84,7 +87,8 @@ class Preflight:
             Outage: the network cannot be read now.
         """
         terms, calls = plan.terms, decode_calls(plan.terms.calls)
-        checks = [_check_due(plan, now), await self._check_code(terms, calls)]
+        is_due, first_at = await self._find_due(plan, now)
+        checks = [is_due, await self._check_code(terms, calls)]
         if terms.account is not None:
             moves = terms.mode is not AuthorityMode.OPEN
             checks += await self._parts.funds.check(terms.account, calls, moves=moves)
@@ -101,11 +105,27 @@ class Preflight:
         return PreflightReport(
             (*checks, *tried.checks, *installing),
             tried.fee,
-            first_run_at(terms, now),
+            first_at,
             tried.changes,
             install,
             tried.is_whole,
         )
+
+    async def _find_due(self, plan: StoredPlan, now: datetime) -> tuple[PlanCheck, datetime | None]:
+        """Whether a run is still due, of an unpaid plan once it is paid and activated; and when.
+
+        That of a condition is not known.
+        """
+        terms, is_unpaid = plan.terms, plan.state is ProposalState.PROPOSED
+        async with self._parts.database.connection() as db:
+            following = await find_next(db, terms, now)
+            due = await find_next(db, terms, now + TIME_TO_START) if is_unpaid else following
+        is_timed = following is not None and not isinstance(terms.schedule, ConditionSchedule)
+        first_at = following.scheduled_for if following is not None and is_timed else None
+        if due is not None:
+            return passed("schedule", "A run is due while the plan lives."), first_at
+        detail = "No run is due any more once the plan is paid and activated."
+        return failed("schedule", detail), first_at
 
     async def _check_code(self, terms: PlanTerms, calls: RunCalls) -> PlanCheck:
         target = calls.planned.calls[0].allowed.contract
@@ -161,20 +181,3 @@ def _judge_install(
         case int():
             detail = f"The installation costs {found} stroops at most."
             return Stroops(found), (passed("installation", detail),)
-
-
-def _check_due(plan: StoredPlan, now: datetime) -> PlanCheck:
-    """Whether a run is still due; of an unpaid plan once it is paid and activated."""
-    is_unpaid = plan.state is ProposalState.PROPOSED
-    is_due = plan.terms.can_begin(now) if is_unpaid else plan.terms.next_slot(now) is not None
-    if is_due:
-        return passed("schedule", "A run is due while the plan lives.")
-    return failed("schedule", "No run is due any more once the plan is paid and activated.")
-
-
-def first_run_at(terms: PlanTerms, now: datetime) -> datetime | None:
-    """When the first run after `now` is due; None for a condition, and where none is left."""
-    if isinstance(terms.schedule, ConditionSchedule):
-        return None
-    slot = terms.next_slot(now)
-    return None if slot is None else slot.scheduled_for

@@ -121,7 +121,7 @@ class Proposing:
         report = await network.judge(plan, now)
         if not report.is_ok:
             return None, report
-        fees = await network.quoted_fees(plan, report)
+        fees = network.quoted_fees(plan, report)
         return await self._recorder.quote(plan, fees, now), report
 
     async def preview(self, caller: Caller, request: ProposeRequest) -> PreviewedPlan:
