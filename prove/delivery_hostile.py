@@ -28,6 +28,7 @@ _NAMES: Final = ("a", "b")
 _TOO_DEAR: Final = BaseUnits(9 * 10**17)  # more than any payer has
 _SETTLED_WITHIN_S: Final = 60.0
 _PAIRS: Final = 6
+_SETTLE_DEADLINE_S: Final = 2.5  # later than the first answer to the buyer
 _LEAVERS: Final = 8
 _STATUSES_EACH: Final = 20  # of a seed; twenty seeds play all
 _FIRST_STATUSES: Final = (
@@ -59,6 +60,7 @@ class HostileKind(StrEnum):
     LANDED_BEFORE = "a payment that another facilitator has landed before"
     LANDED_DURING = "a stranger lands the payment while ours is lost"
     LANDED_AFTER = "the landed authorization in an envelope of other bytes"
+    SETTLED_BY_STRANGER = "a stranger sends the payment to /settle as soon as it is public"
     REBUILT = "the very bytes of a payment without a private part, a minute after its landing"
     LEAVES = "buyers leave at every byte"
     STREAM_LEFT = "buyers of a stream leave"
@@ -209,6 +211,22 @@ async def _play_landed_after(shop: Shop, case: HostileCase) -> None:
         await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
     await shop.buy(payment)
     await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
+
+
+async def _play_settled_by_stranger(shop: Shop, case: HostileCase) -> None:
+    """The payment lands while the buyer waits or after it was told so, and a stranger is first."""
+    shop.environment.ledger_closer.pause()
+    payment = await shop.payments.sign(BUYER, has_identifier=case.seed % 2 == 0)
+    buying = asyncio.create_task(shop.buy(payment))
+    await _wait_for_settlement(shop, payment)
+    if case.seed % 3 == 0:
+        await asyncio.sleep(_SETTLE_DEADLINE_S)
+    await shop.environment.devnet.close()
+    took = [await shop.settle(payment.settle_body) for _ in range(3)]
+    await shop.environment.ledger_closer.speed_up()
+    await buying
+    took.append(await shop.settle(payment.settle_body))
+    shop.stolen += sum(took)
 
 
 async def _play_rebuilt(shop: Shop, case: HostileCase) -> None:
@@ -435,6 +453,7 @@ _PLAYS: Final[dict[HostileKind, Play]] = {
     HostileKind.LANDED_BEFORE: _play_landed_before,
     HostileKind.LANDED_DURING: _play_landed_during,
     HostileKind.LANDED_AFTER: _play_landed_after,
+    HostileKind.SETTLED_BY_STRANGER: _play_settled_by_stranger,
     HostileKind.REBUILT: _play_rebuilt,
     HostileKind.LEAVES: _play_leaves,
     HostileKind.STREAM_LEFT: _play_stream_left,

@@ -109,6 +109,7 @@ class Claim:
     caller: OwnerId | None = None  # None for an anonymous one
     budget_owner: OwnerId = SHARED  # the owner whose key budget it uses
     discovery: bytes | None = None  # `DiscoveryText`, unless there is none or too much of it
+    is_purchase: bool = False  # of goods or runs of this service, which alone gets its success
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,7 @@ class Settlement:
     is_answered: bool
     token_is_verified: bool = True
     landed_hash: bytes | None = None  # of the transaction that landed, where it is another one
+    is_purchase: bool = False  # made by this service, for its own goods or runs
 
     @property
     def tx_hash(self) -> str:

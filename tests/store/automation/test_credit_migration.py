@@ -49,11 +49,7 @@ async def test_runs_that_are_left_become_what_they_were_bought_at(database: Data
 
 
 def test_index_of_a_table_that_grows_is_built_while_others_write() -> None:
-<<<<<<< HEAD
-    """Other indexes are built with their table, or before any release."""
-=======
     """An index of a table that is there is alone in its step."""
->>>>>>> wt-fixcredit
     added = [step for step in packaged_migrations() if step.number >= _FIRST]
     indexing = [step for step in added if "automation_runs_of_budget" in step.sql]
     assert [step.is_concurrent for step in indexing] == [True]

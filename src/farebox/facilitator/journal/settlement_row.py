@@ -15,7 +15,7 @@ from farebox.x402.reasons import Reason
 SELECT_ROW: Final[LiteralString] = """
     SELECT network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
     envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger, inner_hash,
-    reason, answered_at, token_unverified, landed_hash,
+    reason, answered_at, token_unverified, landed_hash, is_purchase,
     CASE WHEN state IN ('sending', 'submitted', 'unproven') THEN ARRAY(
         SELECT ROW(r.tx_hash, r.inner_hash, r.source, r.source_sequence, r.max_time, r.fee_limit,
                    r.sent_after_ledger, r.was_refused)
@@ -55,6 +55,7 @@ def read_row(row: Record) -> Settlement:
         is_answered=row["answered_at"] is not None,
         token_is_verified=not row["token_unverified"],
         landed_hash=row["landed_hash"],
+        is_purchase=row["is_purchase"],
     )
 
 

@@ -33,17 +33,18 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
         """
         INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
                                  asset, amount, pay_to, expires_at_ledger, caller,
-                                 token_unverified, max_timeout_s, discovery, budget_owner)
+                                 token_unverified, max_timeout_s, discovery, budget_owner,
+                                 is_purchase)
         SELECT network, payer, nonce, claim_id, request_digest, claimed_at,
                asset, amount, pay_to, expires_at_ledger, caller, token_unverified, max_timeout_s,
-               discovery, budget_owner
+               discovery, budget_owner, is_purchase
         FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::bytea[],
                     $6::timestamptz[], $7::text[], $8::numeric[], $9::text[], $10::bigint[],
-                    $11::text[], $12::boolean[], $13::integer[], $14::bytea[], $15::text[])
-                    WITH ORDINALITY
+                    $11::text[], $12::boolean[], $13::integer[], $14::bytea[], $15::text[],
+                    $16::boolean[]) WITH ORDINALITY
             AS item (network, payer, nonce, claim_id, request_digest, claimed_at,
                      asset, amount, pay_to, expires_at_ledger, caller, token_unverified,
-                     max_timeout_s, discovery, budget_owner, i)
+                     max_timeout_s, discovery, budget_owner, is_purchase, i)
         ORDER BY network, payer, nonce, i  -- the same way round in every process
         ON CONFLICT (network, payer, nonce) DO UPDATE SET claim_id = excluded.claim_id
         WHERE settlements.claim_id = excluded.claim_id AND settlements.state = 'claimed'
@@ -62,6 +63,7 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
         [claim.max_timeout_s for claim in claims],
         [claim.discovery for claim in claims],
         [claim.budget_owner for claim in claims],
+        [claim.is_purchase for claim in claims],
     )
     claimed = {row["claim_id"] for row in rows}
     return [claim.claim_id in claimed for claim in claims]

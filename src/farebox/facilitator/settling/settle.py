@@ -135,7 +135,7 @@ class Settler:
                 known = await self._journal.find(request.identity)
                 if known is None:
                     return await self._settle_first(request, began=began)
-                outcome = await self._follow(known, request.digest, began=began)
+                outcome = await self._follow(known, request.digest_at(known), began=began)
                 if outcome is not None:
                     return outcome
             raise _nothing_sent(request.identity)
@@ -174,7 +174,8 @@ class Settler:
 
     async def _find_outcome(self, request: SettleRequest, *, began: float) -> SettleOutcome | None:
         known = await self._journal.find(request.identity)
-        return None if known is None else await self._follow(known, request.digest, began=began)
+        digest = b"" if known is None else request.digest_at(known)
+        return None if known is None else await self._follow(known, digest, began=began)
 
     async def _take_claim(self, claim: Claim) -> bool:
         """Claim the payment's identity; the claim is released where the result is unknown."""
@@ -240,6 +241,7 @@ class Settler:
             caller=None if caller is None else caller.owner,
             budget_owner=budget_owner(caller),
             discovery=payment.stored_discovery,
+            is_purchase=request.is_purchase,
         )
 
     async def _run_to_end(
