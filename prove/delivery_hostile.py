@@ -28,7 +28,6 @@ _NAMES: Final = ("a", "b")
 _TOO_DEAR: Final = BaseUnits(9 * 10**17)  # more than any payer has
 _SETTLED_WITHIN_S: Final = 60.0
 _PAIRS: Final = 6
-_SETTLE_DEADLINE_S: Final = 2.5  # later than the first answer to the buyer
 _LEAVERS: Final = 8
 _STATUSES_EACH: Final = 20  # of a seed; twenty seeds play all
 _FIRST_STATUSES: Final = (
@@ -214,19 +213,19 @@ async def _play_landed_after(shop: Shop, case: HostileCase) -> None:
 
 
 async def _play_settled_by_stranger(shop: Shop, case: HostileCase) -> None:
-    """The payment lands while the buyer waits or after it was told so, and a stranger is first."""
+    """The payment lands after its buyer was told so, or while it waits, and a stranger is first."""
     shop.environment.ledger_closer.pause()
     payment = await shop.payments.sign(BUYER, has_identifier=case.seed % 2 == 0)
-    buying = asyncio.create_task(shop.buy(payment))
+    asked = asyncio.create_task(shop.ask(BUYER, payment))
     await _wait_for_settlement(shop, payment)
-    if case.seed % 3 == 0:
-        await asyncio.sleep(_SETTLE_DEADLINE_S)
+    if case.seed % 3 != 2:
+        await asked
     await shop.environment.devnet.close()
-    took = [await shop.settle(payment.settle_body) for _ in range(3)]
+    took = await asyncio.gather(*(shop.settle(payment.settle_body) for _ in range(3)))
+    await asked
     await shop.environment.ledger_closer.speed_up()
-    await buying
-    took.append(await shop.settle(payment.settle_body))
-    shop.stolen += sum(took)
+    await shop.buy(payment)
+    shop.stolen += sum(took) + await shop.settle(payment.settle_body)
 
 
 async def _play_rebuilt(shop: Shop, case: HostileCase) -> None:
