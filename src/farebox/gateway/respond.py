@@ -216,8 +216,8 @@ class Response:
             outcome = await self._parts.payer.pay(paid, known)
         except NothingSent as error:
             return answers.nothing_sent(error.retry_after_s)
-        except KeyConflict as error:
-            return answers.offer_response(error.reason.value)
+        except KeyConflict:
+            return answers.identifier_used()
         if isinstance(outcome, WrapperChanged):
             return await self._start_over(body)
         if not isinstance(outcome, AttemptStarted):

@@ -194,6 +194,12 @@ class ResponseContext:
         details = {"transaction": tx_hash or None}
         return self.error(ErrorCode.PAYMENT_USED, message, details=details)
 
+    def identifier_used(self) -> GatewayResponse:
+        """Render the refusal of another payment under a used identifier: a 402 would invite one."""
+        message = "The payment identifier names another payment. Nothing was sent for this one."
+        details = {"reason": Reason.PAYMENT_IDENTIFIER_REUSED, "transaction": None}
+        return self.error(ErrorCode.PAYMENT_USED, message, details=details)
+
     def _not_attempted(
         self, outcome: LandingNotRecorded | NotServed | NoAttemptLeft | AttemptInProgress
     ) -> GatewayResponse:

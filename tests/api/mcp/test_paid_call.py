@@ -355,6 +355,25 @@ async def test_calls_beyond_the_bound_are_told_to_wait_and_leave_search_alone(
     assert {each["body"] for each in await asyncio.gather(*calls)} == {"late"}
 
 
+async def test_payment_of_a_wrapper_that_is_gone_is_not_told_to_be_unsent(
+    shop: PaidGateway, agent: Agent
+) -> None:
+    """An earlier call has paid with it; without a payment nothing was sent."""
+    wrapper = await shop.serve()
+    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
+    called = {"url": wrapper["endpoint"], "paymentSignature": payment}
+    shop.upstream.answer = answers(b"broken", status="500 Oops")
+    await agent.call("paid_call", called)
+    await shop.send("POST", f"/v1/wrappers/{wrapper['id']}/disable")
+    gone = await agent.error("paid_call", called)
+    assert gone["data"]["reason"] == "RESOURCE_NOT_CATALOGED"
+    assert (gone["data"]["outcome"], gone["data"]["nextAction"]) == (
+        "unknown", "RECONCILE_BEFORE_SIGNING_AGAIN",
+    )  # fmt: skip
+    unpaid = await agent.error("paid_call", {"url": wrapper["endpoint"]})
+    assert unpaid["data"]["outcome"] == "not_sent"
+
+
 async def test_url_that_no_database_text_can_hold_is_not_cataloged(agent: Agent) -> None:
     error = await agent.refused_call(f"{REMOTE_URL}\x00")
     assert (error["code"], error["data"]["reason"]) == (-32002, "RESOURCE_NOT_CATALOGED")
