@@ -7,6 +7,8 @@ from datetime import timedelta
 from itertools import combinations
 from typing import Any, Final
 
+import aiohttp
+
 from e2e.machine import RunFailed
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_state import RunState
@@ -98,7 +100,7 @@ async def run_owner_case(
     """Run a case; what only a busy machine may have caused is played once more.
 
     Raises:
-        RunFailed: it did not end.
+        RunFailed: it did not end, or a replica has.
     """
     loop = asyncio.get_running_loop()
     began, findings, told = loop.time(), list[OwnerFinding](), list[str]()
@@ -108,6 +110,8 @@ async def run_owner_case(
                 findings, told = await _play(world, case)
         except TimeoutError as error:
             raise RunFailed(f"{case} did not end within {_LONGEST_S:g} s") from error
+        except aiohttp.ClientError as error:
+            raise RunFailed(f"a replica does not answer any more: {error}") from error
         if all(each.violation is OwnerViolation.UNPAID for each in findings):
             break
     return OwnerOutcome(case, findings, told, loop.time() - began)

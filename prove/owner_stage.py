@@ -112,7 +112,7 @@ class OwnerStage:
         await self.environment.devnet.jump(whole)
         await asyncio.sleep(_POLL_S)
         self.ahead_s += whole
-        self._ahead_file.write_text(str(self.ahead_s))
+        self._tell_time()
         if whole > _FRESH_S:
             await self._set_prices()
 
@@ -125,6 +125,12 @@ class OwnerStage:
     @property
     def _ahead_file(self) -> Path:
         return self.environment.folder / "ahead"
+
+    def _tell_time(self) -> None:
+        """Write how far the service's time is ahead; it reads the file at any moment."""
+        written = self._ahead_file.with_suffix(".new")
+        written.write_text(str(self.ahead_s))
+        written.replace(self._ahead_file)
 
     async def _set_prices(self) -> None:
         exchange = self.scenery.exchange
@@ -139,7 +145,7 @@ class OwnerStage:
     async def start(self) -> None:
         """Start the replicas on a network whose ledgers close at the pace of the case."""
         await self._slow_down()
-        self._ahead_file.write_text(str(self.ahead_s))
+        self._tell_time()
         own = {AHEAD: str(self._ahead_file)}
         names = _NAMES[: self.settings.replicas]
         started = (self.environment.start(name, own) for name in names)
