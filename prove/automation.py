@@ -162,6 +162,7 @@ def owner_figures_of(outcomes: Sequence[OwnerOutcome]) -> dict[str, object]:
     return {
         "owner_cases": len(outcomes),
         **{violation.value: size for violation, size in sizes_of(outcomes)},
+        "owners_played_again": sum(each.plays - 1 for each in outcomes),
         "owners_failing": [str(each.case) for each in outcomes if each.is_failed][:10],
         "slowest_owner_case_s": round(max((each.took_s for each in outcomes), default=0.0), 1),
     }
