@@ -25,6 +25,7 @@ from farebox.x402.headers import encode_header
 PLANS: Final = "/v1/automations"
 _CHALLENGE_LIFE: Final = 60  # ledgers
 _HTTP_S: Final = 60
+_PENDING_LOOKS: Final = 40
 Json = dict[str, Any]
 
 
@@ -61,6 +62,12 @@ class Client:
         self.owner = owner
         self._http, self._service = http, service
         self._token = ""
+
+    def through(self, service: str) -> "Client":
+        """The same signed-in owner at another replica of the service."""
+        other = Client(self._http, service, self.owner)
+        other._token = self._token
+        return other
 
     async def sign_in(self, ledger: int) -> None:
         """Sign in by SEP-10, or with a contract account by SEP-45."""
@@ -125,22 +132,36 @@ class Client:
         """
         path = f"/{plan}/payment"
         status, body, header = await self.send("POST", path, {})
-        offer = read_offer(header or None)
-        if status != 402 or isinstance(offer, UnreadableOffer):
+        if status != 402:
             raise RunFailed(f"POST {path}: {status} {body} asks for no payment")
+        status, body = await self.pay_offer(path, {}, header, payer, node)
+        if status != 200:
+            raise RunFailed(f"the payment is answered {status} {body}")
+        return body
+
+    async def pay_offer(
+        self, path: str, body: object, header: str, payer: Secret[str], node: SorobanRpc
+    ) -> tuple[int, Json]:
+        """Pay the offer of a 402, with the request that it has answered; the answer.
+
+        Raises:
+            RunFailed: the offer cannot be paid.
+        """
+        offer = read_offer(header or None)
+        if isinstance(offer, UnreadableOffer):
+            raise RunFailed(f"POST {path} has an offer that cannot be read")
         option = offer.options[0]
         if not isinstance(option, Option):
             raise RunFailed(f"the price cannot be paid: {option.reason}")
         signed = await authorize(option.terms, wallet_of(payer), node)
         payment = encode_header(payment_payload(offer, option, signed))
-        for _ in range(40):  # a payment under way is answered 202
-            status, body, _ = await self.send("POST", path, {}, payment_signature=payment)
+        status, found, _ = await self.send("POST", path, body, payment_signature=payment)
+        for _ in range(_PENDING_LOOKS):  # a payment under way is answered 202
             if status != 202:
                 break
             await asyncio.sleep(0.5)
-        if status != 200:
-            raise RunFailed(f"the payment is answered {status} {body}")
-        return body
+            status, found, _ = await self.send("POST", path, body, payment_signature=payment)
+        return status, found
 
 
 async def _json(response: aiohttp.ClientResponse, what: str) -> Json:

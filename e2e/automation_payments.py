@@ -18,7 +18,7 @@ from farebox.storage.pool import Connection
 from farebox.x402.reasons import Reason
 
 EARLIER: Final = 1  # paid runs that the owner has left: the plan takes them first
-_PRICE: Final = BaseUnits(1_000)  # of a run
+PRICE: Final = BaseUnits(1_000)  # of a run
 
 
 async def pay_for_runs(
@@ -31,16 +31,15 @@ async def pay_for_runs(
     """
     terms = plan.terms
     await db.execute(
-        "INSERT INTO run_credits (owner, network, kind, runs, asset, amount)"
-        " VALUES ($1, $2, 'grant', $3, $4, $5)",
+        "INSERT INTO run_credits (owner, network, kind, asset, amount)"
+        " VALUES ($1, $2, 'grant', $3, $4)",
         terms.owner,
         terms.network.value,
-        EARLIER,
         asset,
-        EARLIER * _PRICE,
+        EARLIER * PRICE,
     )
     balance = await credit_ledger.read_balance(db, terms.owner, terms.network, asset)
-    prices = PriceList(asset, _PRICE, BaseUnits(0), 0)
+    prices = PriceList(asset, PRICE, BaseUnits(0), 0)
     revision = await run_payment_store.next_revision(db, terms.id)
     quote = make_quote(
         prices,
@@ -74,9 +73,10 @@ async def _insert_settlement(db: Connection, held: RunPayment, tx_hash: str) -> 
         """
         INSERT INTO settlements (network, payer, nonce, state, claim_id, request_digest, claimed_at,
             asset, amount, pay_to, expires_at_ledger, max_timeout_s, reason, landed_hash,
-            tx_hash, envelope, source, source_sequence, max_time, sent_after_ledger, finished_at)
+            tx_hash, envelope, source, source_sequence, max_time, sent_after_ledger, finished_at,
+            landed_at)
         VALUES ($1, $2, $3, 'failed', gen_random_uuid(), $4, now(), $5, $6, '', 0, 60, $7, $8, $8,
-                '', '', 0, now(), 0, now())
+                '', '', 0, now(), 0, now(), now() + interval '1 second')
         """,
         *held.identity.row_key,
         held.request_digest,

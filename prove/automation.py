@@ -10,13 +10,13 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from e2e.report import run_and_report
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.local.faults import LocalFault
 from prove.automation_case import (
     Boundaries,
     Fate,
@@ -39,7 +39,12 @@ from prove.automation_world import AutomationWorld, open_automation_world
 from prove.boundaries import background_labels, usual_boundaries
 from prove.concurrency import run_concurrently
 from prove.fork_server import ForkServer
+from prove.gateway_controls import are_controls_caught, run_cases
 from prove.interceptor import Boundary
+from prove.owner_case import OwnerCase, OwnerOutcome, draw_owner_cases, run_owner_case, sizes_of
+from prove.owner_control import OwnerControl, broken_sources, timed_sources
+from prove.owner_verdict import OwnerViolation
+from prove.world import World
 
 _WORKERS: Final = 6
 _RECORDINGS: Final = 3
@@ -47,6 +52,7 @@ _LOOKS: Final = ("rpc getTransaction", "rpc getLedgerEntries")
 _MOST_LOOKS: Final = 2  # how many there are depends on the ledgers that close meanwhile
 _QUICK_CASES: Final = 14
 _QUICK_SEEDS: Final = (2, 3)
+_QUICK_OWNERS: Final = 8  # the seed of a short run: plans that start in eight days
 MOST_CONNECTIONS: Final = 20  # of a process, by the default settings
 
 
@@ -98,29 +104,67 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     began = time.monotonic()
     seeds = int(os.environ.get("SEEDS", "1" if is_quick else "20"))
     scenarios = _quick_scenarios() if is_quick and "CASE" not in os.environ else list_scenarios()
+    is_replay = "CASE" in os.environ
     with scratch_folder("fbx-prove-") as folder:
-        async with open_automation_world(subfolder(folder, "real"), workers=_WORKERS) as world:
-            boundaries = await boundaries_of(world, scenarios)
+        sources = timed_sources(subfolder(folder, "timed"))
+        async with open_automation_world(
+            subfolder(folder, "real"), sources=sources, workers=_WORKERS
+        ) as world:
+            owner_cases = plan_owner_cases(seeds=seeds, is_quick=is_quick)
+            boundaries: Boundaries = {}
+            if not (is_replay and owner_cases):
+                boundaries = await boundaries_of(world, scenarios)
             for boundary in all_of(boundaries):
                 say(f"boundary: {boundary}")
-            cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick)
-            if not cases:
+            cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick) if boundaries else []
+            if not cases and not owner_cases:
                 raise RunFailed("no case has this number")
-            outcomes = await run_concurrently(
-                cases, lambda case: _run_and_report(world, case), workers=_WORKERS, label="cases"
+            played = await run_cases(
+                [*owner_cases, *cases], partial(run_either, world), workers=_WORKERS
             )
-            is_replay = "CASE" in os.environ
+            outcomes = [each for each in played if isinstance(each, RunOutcome)]
+            owners = [each for each in played if isinstance(each, OwnerOutcome)]
             caught = is_replay or await _controls_are_caught(world, folder)
     figures = figures_of(outcomes) | {"boundaries": len(all_of(boundaries)), "seeds": seeds}
+    figures |= owner_figures_of(owners)
     figures["seconds"] = round(time.monotonic() - began)
     if is_replay:
-        for outcome in outcomes:
-            say(str(outcome))
+        for line in (*outcomes, *owners, *(each for owner in owners for each in owner.told)):
+            say(str(line))
     else:
         figures["control_caught"] = caught
-    is_right = not any(figures[violation] for violation in RunViolation)
+    is_right = not any(figures[violation] for violation in (*RunViolation, *OwnerViolation))
     is_modest = all(each.connections_max <= MOST_CONNECTIONS for each in outcomes)
     return is_right and is_modest and caught, figures
+
+
+def plan_owner_cases(*, seeds: int, is_quick: bool) -> list[OwnerCase]:
+    """Plan the owners' cases of a run, or the one that SEED and CASE name, if it is one."""
+    number = os.environ.get("CASE")
+    if number is not None:
+        drawn = draw_owner_cases(int(os.environ.get("SEED", "1")))
+        return [case for case in drawn if case.number == int(number)]
+    chosen = (_QUICK_OWNERS,) if is_quick else range(1, seeds + 1)
+    return [case for seed in chosen for case in draw_owner_cases(seed)]
+
+
+async def run_either(
+    world: AutomationWorld, case: RunCase | OwnerCase
+) -> RunOutcome | OwnerOutcome:
+    """Run a case of either kind."""
+    if isinstance(case, RunCase):
+        return await run_until_reached(world, case)
+    return await run_owner_case(world, case)
+
+
+def owner_figures_of(outcomes: Sequence[OwnerOutcome]) -> dict[str, object]:
+    """Count the results of the owners' cases."""
+    return {
+        "owner_cases": len(outcomes),
+        **{violation.value: size for violation, size in sizes_of(outcomes)},
+        "owners_failing": [str(each.case) for each in outcomes if each.is_failed][:10],
+        "slowest_owner_case_s": round(max((each.took_s for each in outcomes), default=0.0), 1),
+    }
 
 
 def _quick_scenarios() -> list[Scenario]:
@@ -130,16 +174,6 @@ def _quick_scenarios() -> list[Scenario]:
         Scenario(AuthorityMode.SESSION, Fate.KEPT),
         Scenario(AuthorityMode.MANDATE, Fate.NEVER),
     ]
-
-
-async def _run_and_report(world: AutomationWorld, case: RunCase) -> RunOutcome:
-    try:
-        outcome = await run_until_reached(world, case)
-    except (RunFailed, LocalFault) as fault:
-        raise RunFailed(f"{case} could not be run: {fault}") from fault
-    if outcome.findings:
-        print(f"FAILED {outcome}", file=sys.stderr, flush=True)
-    return outcome
 
 
 def figures_of(outcomes: Sequence[RunOutcome]) -> dict[str, object]:
@@ -164,7 +198,23 @@ def figures_of(outcomes: Sequence[RunOutcome]) -> dict[str, object]:
 
 async def _controls_are_caught(world: AutomationWorld, folder: Path) -> bool:
     """Whether each broken build is caught, on the network and databases of the sound one."""
-    return all(await asyncio.gather(*(_is_caught(world, folder, each) for each in CONTROLS)))
+    runs = asyncio.gather(*(_is_caught(world, folder, each) for each in CONTROLS))
+    of_runs, of_owners = await asyncio.gather(runs, _owners_are_caught(world, folder))
+    return all(of_runs) and of_owners
+
+
+async def _owners_are_caught(world: AutomationWorld, folder: Path) -> bool:
+    """Whether each build with one rule of prices less shows its defect."""
+
+    async def run(broken: World, control: OwnerControl) -> tuple[bool, object]:
+        outcome = await run_owner_case(replace(world, world=broken), control.case, plays=1)
+        return control.shows_in(outcome), outcome
+
+    each = [
+        are_controls_caught(world.world, folder, [control], broken_sources, run)
+        for control in OwnerControl
+    ]
+    return all(await asyncio.gather(*each))
 
 
 async def _is_caught(world: AutomationWorld, folder: Path, control: Control) -> bool:

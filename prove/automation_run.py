@@ -43,6 +43,11 @@ class RunOutcome:
     connections_max: int = 0
     plays: int = 1
 
+    @property
+    def is_failed(self) -> bool:
+        """Whether the case shows a defect."""
+        return bool(self.findings)
+
     def __str__(self) -> str:
         why = "; ".join(f"{each.violation}: {each.why}" for each in self.findings)
         return f"{self.case} -> {', '.join(self.states)}: {why or 'no violation'}"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any, Final
 
-from e2e.automation_payments import EARLIER
+from e2e.automation_payments import EARLIER, PRICE
 from prove.automation_plans import ProvenPlan
 from prove.automation_sessions import RUNS
 from prove.automation_tally import count_runs
@@ -92,7 +92,7 @@ async def read_rows(
     """Read what the verdict needs, without any proxy."""
     runs = await environment.query("SELECT * FROM automation_runs ORDER BY run_index")
     proposals = await environment.query("SELECT * FROM automation_proposals")
-    credited = await environment.query("SELECT owner, kind, runs, proposal_id FROM run_credits")
+    credited = await environment.query("SELECT owner, kind, amount, proposal_id FROM run_credits")
     attempts = await environment.query(
         "SELECT run_id, number, inner_hash, tx_hash, outcome, error_code, fee_charged, envelope"
         " FROM automation_attempts ORDER BY run_id, number"
@@ -264,7 +264,7 @@ def _find_wrong_credits(
             yield f"a free plan has {row['runs_credited']} runs and {len(own)} rows of credits"
         return
     sums = {
-        kind: sum(each["runs"] for each in own if each["kind"] == kind)
+        kind: int(sum(each["amount"] for each in own if each["kind"] == kind)) // PRICE
         for kind in ("grant", "purchase", "consume", "return")
     }
     if (sums["grant"], sums["purchase"]) != (EARLIER, RUNS - EARLIER):

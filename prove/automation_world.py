@@ -3,9 +3,10 @@
 import asyncio
 import base64
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,11 +25,13 @@ from farebox.local.devnet import Devnet, Scene
 from farebox.vault.master_keys import MasterKeys, read_master_keys
 from prove.automation_sessions import WASM, InstalledPlan, Installer, read_contracts
 from prove.environment import Environment, open_environment
+from prove.owner_scenery import PAYERS, OwnerScenery
 from prove.run_interceptor import RunInterceptor
 from prove.world import NETWORK, World, create_channels, open_world, run_command
 
 KEEPERS: Final = 2  # an open plan of a case has one of its own
 _CHANNELS: Final = 4
+_SETTLEMENT_CHANNELS: Final = 2  # for payments of runs
 _NO_GAP: Final = 0  # seconds between two runs of a keeper
 
 
@@ -45,6 +48,7 @@ class AutomationScenery:
     keepers: list[Address] = field(default_factory=list)
     contracts: dict[str, str] = field(default_factory=dict)  # settings that name them
     installed: dict[AuthorityMode, InstalledPlan] = field(default_factory=dict)
+    owners: OwnerScenery = field(default_factory=OwnerScenery)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -77,6 +81,13 @@ class AutomationScenery:
         named = SessionContracts(*(self._contract(each) for each in DEPLOYED))
         installer = Installer(devnet.rpc_url, scene, deployer, self.keepers[0], named, sealers)
         self.installed = await installer.install()
+        verifier = self._contract(ServiceContract.VERIFIER)
+        await self.owners.put(devnet, scene, verifier, partial(self._run, own))
+
+    async def _run(
+        self, own: Mapping[str, str], words: Sequence[str], more: Mapping[str, str]
+    ) -> dict[str, str]:
+        return read_contracts(await run_command(self.folder, {**own, **more}, words))
 
     def _contract(self, contract: ServiceContract) -> Address:
         return Address(self.contracts[f"FAREBOX_{contract.setting}_{NETWORK.name}"])
@@ -100,9 +111,11 @@ class AutomationWorld:
     scenery: AutomationScenery
 
     @asynccontextmanager
-    async def environment(self) -> AsyncIterator[Environment]:
-        """Open a fresh environment whose replicas run automation."""
-        settings = {"FAREBOX_RPC_TIMEOUT_S": "2", **self.scenery.settings}
+    async def environment(
+        self, more: Mapping[str, str] | None = None
+    ) -> AsyncIterator[Environment]:
+        """Open a fresh environment whose replicas run automation; `more` are further settings."""
+        settings = {"FAREBOX_RPC_TIMEOUT_S": "2", **self.scenery.settings, **(more or {})}
         async with open_environment(
             self.world, settings, make_interceptor=RunInterceptor
         ) as environment:
@@ -116,6 +129,12 @@ async def open_automation_world(
     """Open a world with automation; see `open_world`."""
     scenery = AutomationScenery(folder)
     async with open_world(
-        folder, sources=sources, channels=1, workers=workers, preparation=scenery.put
+        folder,
+        sources=sources,
+        channels=_SETTLEMENT_CHANNELS,
+        payers=PAYERS,
+        payees=3,
+        workers=workers,
+        preparation=scenery.put,
     ) as world:
         yield AutomationWorld(world, scenery)

@@ -85,6 +85,10 @@ async def _take_for_refused(self, answer):
 
 EnvelopeDelivery._after_try_again_later = _take_for_refused
 """
+_SHARED: Final = """
+
+SettleRequest.digest_at = lambda self, row: self.digest
+"""
 _BLIND: Final = """
 
 async def _wait_for_ever(self):
@@ -106,6 +110,7 @@ class Control(StrEnum):
     STARVED = "the oldest payments are looked at, and no others"
     HASTY = "one answer of the node proves that no envelope of a payment is out"
     PUBLIC = "whose payment it is, is told by its nonce"
+    SHARED = "/settle gives the success of a sale to whoever has its bytes"
     BLIND = "nobody looks whether the buyer is there"
     GULLIBLE = "farebox pay takes a seller's refusal for a disproof"
 
@@ -137,6 +142,7 @@ _KINDS: Final = {
     Control.STARVED: HostileKind.UNDECIDABLE,
     Control.HASTY: HostileKind.ENVELOPES,
     Control.PUBLIC: HostileKind.LANDED_AFTER,
+    Control.SHARED: HostileKind.SETTLED_BY_STRANGER,
     Control.BLIND: HostileKind.LEAVES,
 }
 _SHOWN: Final = {
@@ -148,6 +154,7 @@ _SHOWN: Final = {
     Control.STARVED: DeliveryViolation.HONEST_REFUSED,
     Control.HASTY: DeliveryViolation.HONEST_REFUSED,
     Control.PUBLIC: DeliveryViolation.TO_OTHERS,
+    Control.SHARED: DeliveryViolation.TO_OTHERS,
     Control.BLIND: DeliveryViolation.HONEST_REFUSED,
     Control.GULLIBLE: DeliveryViolation.TOLD_WRONG,
 }
@@ -161,6 +168,7 @@ _BROKEN: Final[dict[Control, dict[str, str]]] = {
     Control.STARVED: {"gateway/delivery/payment_store.py": _OLDEST},
     Control.HASTY: {"submission/deliver.py": _HASTY},
     Control.PUBLIC: {_PAYMENT: _BY_NONCE},
+    Control.SHARED: {"facilitator/settling/settle_request.py": _SHARED},
     Control.BLIND: {"gateway/buyer_connection.py": _BLIND},
     Control.GULLIBLE: {},  # it is no part of the service
 }
@@ -169,6 +177,7 @@ _REPLACED: Final = {
     "gateway/responses.py": "def receipt_header(",
     _PAYMENT: "class PresentedRequest:",
     "gateway/delivery/landing.py": "async def _take_restored(",
+    "facilitator/settling/settle_request.py": "def digest_at(",
     "submission/deliver.py": "async def _after_try_again_later(",
     "gateway/buyer_connection.py": "async def _wait_until_left(",
 }

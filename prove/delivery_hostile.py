@@ -59,6 +59,7 @@ class HostileKind(StrEnum):
     LANDED_BEFORE = "a payment that another facilitator has landed before"
     LANDED_DURING = "a stranger lands the payment while ours is lost"
     LANDED_AFTER = "the landed authorization in an envelope of other bytes"
+    SETTLED_BY_STRANGER = "a stranger sends the payment to /settle as soon as it is public"
     REBUILT = "the very bytes of a payment without a private part, a minute after its landing"
     LEAVES = "buyers leave at every byte"
     STREAM_LEFT = "buyers of a stream leave"
@@ -179,6 +180,7 @@ async def _play_landed_during(shop: Shop, case: HostileCase) -> None:
     payment = await shop.payments.sign(BUYER)
     buying = asyncio.create_task(shop.buy(payment))
     await _wait_for_settlement(shop, payment)
+    await environment.devnet.jump(2)  # close times are in whole seconds: past that of the claim
     await shop.payments.land_elsewhere(payment)
     await environment.ledger_closer.expire_sent()
     await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
@@ -208,6 +210,22 @@ async def _play_landed_after(shop: Shop, case: HostileCase) -> None:
         await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
     await shop.buy(payment)
     await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
+
+
+async def _play_settled_by_stranger(shop: Shop, case: HostileCase) -> None:
+    """The payment lands after its buyer was told so, or while it waits, and a stranger is first."""
+    shop.environment.ledger_closer.pause()
+    payment = await shop.payments.sign(BUYER, has_identifier=case.seed % 2 == 0)
+    asked = asyncio.create_task(shop.ask(BUYER, payment))
+    await _wait_for_settlement(shop, payment)
+    if case.seed % 3 != 2:
+        await asked
+    await shop.environment.devnet.close()
+    took = await asyncio.gather(*(shop.settle(payment.settle_body) for _ in range(3)))
+    await asked
+    await shop.environment.ledger_closer.speed_up()
+    await shop.buy(payment)
+    shop.stolen += sum(took) + await shop.settle(payment.settle_body)
 
 
 async def _play_rebuilt(shop: Shop, case: HostileCase) -> None:
@@ -434,6 +452,7 @@ _PLAYS: Final[dict[HostileKind, Play]] = {
     HostileKind.LANDED_BEFORE: _play_landed_before,
     HostileKind.LANDED_DURING: _play_landed_during,
     HostileKind.LANDED_AFTER: _play_landed_after,
+    HostileKind.SETTLED_BY_STRANGER: _play_settled_by_stranger,
     HostileKind.REBUILT: _play_rebuilt,
     HostileKind.LEAVES: _play_leaves,
     HostileKind.STREAM_LEFT: _play_stream_left,

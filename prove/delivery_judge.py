@@ -130,6 +130,8 @@ def _find_delivered_to_nobody(evidence: ShopEvidence) -> Iterator[str]:
 
 
 def _find_delivered_to_others(evidence: ShopEvidence) -> Iterator[str]:
+    if evidence.shop.stolen:
+        yield f"strangers got {evidence.shop.stolen} successes of /settle"
     for ask in evidence.shop.asks:
         if ask.has_goods and ask.actor != ask.payment.owner:
             yield f"{ask} got the response of {ask.payment.owner}"

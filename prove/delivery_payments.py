@@ -41,6 +41,16 @@ class ShopPayment:
     header: str  # the value of PAYMENT-SIGNATURE
 
     @property
+    def settle_body(self) -> bytes:
+        """The body of a request to /settle, as everybody can build it from the ledger."""
+        payload = json.loads(base64.b64decode(self.header))
+        payload.pop("extensions", None)
+        requirements = payload["accepted"]
+        return json.dumps(
+            {"x402Version": 2, "paymentPayload": payload, "paymentRequirements": requirements}
+        ).encode()
+
+    @property
     def identity(self) -> tuple[str, int]:
         """Payer and nonce."""
         return self.payer, self.nonce

@@ -62,6 +62,7 @@ class Shop:
     asks: list[Ask] = field(default_factory=list)
     early_landings: set[tuple[str, int]] = field(default_factory=set)  # before the service knew
     honest: list[tuple[ShopPayment, str]] = field(default_factory=list)  # who must get a response
+    stolen: int = 0  # successes of /settle that strangers got
     may_fail: bool = False  # the network may lose an honest payment for good
 
     def pick(self) -> Replica:
@@ -170,6 +171,13 @@ class Shop:
         status = int(head.split(b" ", 2)[1]) if head else 0
         self.asks.append(Ask(BUYER, payment, BuyerAnswer(status, rest), target, has_left=True))
         return seen
+
+    async def settle(self, body: bytes) -> bool:
+        """Send the body to /settle as a stranger; whether it got the success."""
+        headers = {"content-type": "application/json"}
+        url = f"{self.pick().url}/settle"
+        async with self.environment.web.post(url, data=body, headers=headers) as response:
+            return (await response.json()).get("success") is True
 
     async def row_of(self, payment: ShopPayment) -> dict[str, Any] | None:
         """Read the payment's row at the gateway."""

@@ -104,6 +104,7 @@ async def open_world(
     sources: Path = ROOT / "src",
     channels: int = _CHANNELS,
     payers: int = _PAYERS,
+    payees: int = 1,
     workers: int = ENVIRONMENTS_PER_SERVER,
     preparation: Preparation | None = None,
 ) -> AsyncIterator[World]:
@@ -121,7 +122,7 @@ async def open_world(
         await server.execute(f"CREATE DATABASE {TEMPLATE}")
         url = server.url_of(TEMPLATE)
         prepared = await _prepare(
-            folder, url, channels=channels, payers=payers, preparation=preparation
+            folder, url, channels=channels, parties=(payers, payees), preparation=preparation
         )
     other_folders = [
         folder / f"database-{n}" for n in range(1, math.ceil(workers / ENVIRONMENTS_PER_SERVER))
@@ -154,14 +155,15 @@ async def _prepare(
     database_url: str,
     *,
     channels: int,
-    payers: int,
+    parties: tuple[int, int],
     preparation: Preparation | None,
 ) -> Prepared:
+    """`parties`: how many payers and payees."""
     journal = folder / "network"
     relayer = Keypair.random()
     async with await start_devnet(devnet_options(journal)) as devnet:
         await ask_friendbot(devnet.rpc_url, relayer.public_key)
-        scene = await devnet.scene(payers=payers, payees=1)
+        scene = await devnet.scene(payers=parties[0], payees=parties[1])
         settings = {
             "FAREBOX_DATABASE_URL": database_url,
             "FAREBOX_RPC_URL_TESTNET": devnet.rpc_url,

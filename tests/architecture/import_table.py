@@ -116,7 +116,6 @@ INSIDE = MappingProxyType(
                 "proposing",
                 "refusal",
                 "runs",
-                "schedules",
                 "sealed_columns",
             },
             "proposing": {
@@ -351,7 +350,7 @@ EDGES = {
 OUTSIDE = MappingProxyType(
     {
         "aiohttp": {"stellar", "outbound", "buyer", "local"},
-        "asyncpg": {"storage", "facilitator/journal/store"},
+        "asyncpg": {"storage", "facilitator/journal/settlement_row"},
         "click": {"cli"},
         "cronsim": {"automation/schedules/cron"},
         "cryptography": {"vault", "local/certificates"},

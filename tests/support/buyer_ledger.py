@@ -128,5 +128,5 @@ class BuyerNode(FakeRpc):
         self._answer()
         for each in self.landed:
             if each.tx_hash == tx_hash:
-                return LandedEnvelope(base64.b64decode(each.envelope))
+                return LandedEnvelope(base64.b64decode(each.envelope), CLOSED_AT)
         return NoEnvelope(is_unknown=True)

@@ -42,7 +42,9 @@ def preflight_of(world: AutomationWorld, network: AutomationNetwork) -> Prefligh
         fee_stats=lambda: None,
     )
     funds = FundsCheck(TargetReader(NET, world.rpc), world.rpc)
-    return Preflight(NET, PreflightParts(world.rpc, network.steps.check, funds, trial))
+    costs = network.sessions.costs
+    parts = PreflightParts(world.rpc, network.steps.check, funds, trial, costs, world.database)
+    return Preflight(NET, parts)
 
 
 def lifecycle_of(world: AutomationWorld, network: AutomationNetwork) -> LifecycleNetwork:

@@ -91,7 +91,8 @@ function waiting<R, A>(payment: SignedPayment<R>, last: Open<A>, now: number): F
 
 /**
  * The state after a payment was sent. A word of the service that nothing can land ends it where no
- * earlier sending is unaccounted for: one that a proxy still holds can land until the last ledger.
+ * earlier sending is unaccounted for: one that a proxy still holds can land until the last ledger. So
+ * can an authorization whose transaction failed, because everybody reads it on the ledger.
  */
 function sent<R, A>(payment: SignedPayment<R>, outcome: Outcome<A>, now: number): Flow<R, A> {
   const { request, isOver, isPaid } = payment;
@@ -109,11 +110,14 @@ function sent<R, A>(payment: SignedPayment<R>, outcome: Outcome<A>, now: number)
       return waiting(rest, openOutcome<A>({ message: words, problem, retryAfterSeconds }), now);
     }
     case "offer":
-    case "refused":
-      if (isPaid || (payment.unaccounted > 1 && !isOver)) {
-        return waiting(payment, openOutcome<A>({ message: "An earlier request may still be settled." }), now);
+    case "refused": {
+      const isPublic = outcome.kind === "refused" && outcome.isFailedOnLedger;
+      if (isPaid || ((isPublic || payment.unaccounted > 1) && !isOver)) {
+        const message = isPublic && !isPaid ? outcome.message : "An earlier request may still be settled.";
+        return waiting(payment, openOutcome<A>({ message }), now);
       }
       return outcome.kind === "offer" ? answered(request, outcome) : { step: "ended", payment, request, outcome };
+    }
     default:
       return { step: "ended", payment: { ...payment, transaction: outcome.transaction ?? payment.transaction }, request, outcome };
   }

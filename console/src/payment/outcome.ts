@@ -7,7 +7,7 @@ export type Outcome<A> =
   | { kind: "offer"; challenge: Challenge; reason: string | null }
   /** The seller gave what was asked for. `isPaid`: the answer says so; `isProven`: the service has shown the transfer. */
   | { kind: "answered"; answer: A; isPaid: boolean; isProven: boolean; transaction: string | null }
-  /** The service says that nothing was paid with this payment, and that nothing ever will be. */
+  /** The service says that nothing was paid with this payment; and ever will be, unless its transaction failed on the ledger. */
   | { kind: "refused"; message: string; answer: A | null; isFailedOnLedger: boolean }
   /** The service says that this request did not pass the payment on; an earlier one may have. */
   | { kind: "unsent"; message: string; problem: unknown; mayRepeat: boolean; retryAfterSeconds: number }

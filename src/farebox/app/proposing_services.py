@@ -104,7 +104,6 @@ def _network(
         kinds=automation.sessions.kinds,
         contracts=automation.sessions.bodies,
         venues=[*automation.sessions.contracts.named.routers],
-        installs=automation.sessions.costs,
     )
 
 
@@ -120,7 +119,6 @@ def build_run_fees(
             name: FeeNetwork(
                 plan_availability(services[name], each),
                 build_preflight(settings, pools, name, services[name], each),
-                each.sessions.costs,
             )
             for name, each in automation.networks.items()
         }
@@ -145,7 +143,15 @@ def build_preflight(
         fee_stats=lambda: services.verified.market.fees,
     )
     funds = FundsCheck(TargetReader(name, services.rpc), services.rpc)
-    return Preflight(name, PreflightParts(services.rpc, automation.steps.check, funds, trial))
+    parts = PreflightParts(
+        services.rpc,
+        automation.steps.check,
+        funds,
+        trial,
+        automation.sessions.costs,
+        pools.accounts,
+    )
+    return Preflight(name, parts)
 
 
 def _materials(

@@ -53,7 +53,7 @@ class SettlementState(StrEnum):
     CONFIRMED = "confirmed"  # on the ledger, and the transfer was read back
     FAILED = "failed"  # on the ledger, without the transfer
     DEAD = "dead"  # can never land
-    UNPROVEN = "unproven"  # whether it landed cannot be proved any more
+    UNPROVEN = "unproven"  # whether it landed cannot be proved by the nodes at hand
 
 
 FINAL_STATES: Final = frozenset(
@@ -66,6 +66,7 @@ FINAL_STATES: Final = frozenset(
 )
 
 # The transitions. SENDING follows SENDING when another envelope replaces one that is proven dead.
+# UNPROVEN ends a call, and gives way to a proof that is found later.
 TRANSITIONS: Final = {
     SettlementState.CLAIMED: frozenset((SettlementState.SENDING,)),
     SettlementState.SENDING: frozenset((SettlementState.SENDING, SettlementState.SUBMITTED))
@@ -74,7 +75,9 @@ TRANSITIONS: Final = {
     SettlementState.CONFIRMED: frozenset[SettlementState](),
     SettlementState.FAILED: frozenset[SettlementState](),
     SettlementState.DEAD: frozenset[SettlementState](),
-    SettlementState.UNPROVEN: frozenset[SettlementState](),
+    SettlementState.UNPROVEN: frozenset(
+        (SettlementState.CONFIRMED, SettlementState.FAILED, SettlementState.DEAD)
+    ),
 }
 
 
@@ -106,6 +109,7 @@ class Claim:
     caller: OwnerId | None = None  # None for an anonymous one
     budget_owner: OwnerId = SHARED  # the owner whose key budget it uses
     discovery: bytes | None = None  # `DiscoveryText`, unless there is none or too much of it
+    is_purchase: bool = False  # of goods or runs of this service, which alone gets its success
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,7 @@ class Settlement:
     is_answered: bool
     token_is_verified: bool = True
     landed_hash: bytes | None = None  # of the transaction that landed, where it is another one
+    is_purchase: bool = False  # made by this service, for its own goods or runs
 
     @property
     def tx_hash(self) -> str:
@@ -145,6 +150,16 @@ class Settlement:
         """Whether another transaction has made the payment of the request of this digest."""
         return self.has_landed_elsewhere and self.request_digest == digest
 
+    def has_paid(self, digest: bytes | None) -> bool:
+        """Whether the payment of the request of this digest is proven to have landed."""
+        is_confirmed = self.state is SettlementState.CONFIRMED and self.request_digest == digest
+        return is_confirmed or self.is_paid_elsewhere(digest)
+
+    def may_have_paid(self, digest: bytes | None) -> bool:
+        """Whether it has landed, may land, or cannot be proven not to have landed."""
+        is_open = self.state not in FINAL_STATES or self.state is SettlementState.UNPROVEN
+        return (is_open and self.request_digest == digest) or self.has_paid(digest)
+
 
 @dataclass(frozen=True, slots=True)
 class FinalStatus:
@@ -156,6 +171,7 @@ class FinalStatus:
     ledger: int | None = None
     fee_charged: int | None = None  # stroops
     landed_hash: bytes | None = None  # of the transaction that landed, where it is another one
+    landed_at: datetime | None = None  # the close of that one's ledger, where it is another party's
     has_extra_movement: bool = False  # tokens moved besides the payment
 
     @property

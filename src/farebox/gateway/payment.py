@@ -14,6 +14,7 @@ from farebox.kernel.caller import OwnerId
 
 MAX_ATTEMPTS: Final = 5
 RETRIES_FOR: Final = timedelta(hours=24)
+UNPROVEN_EVERY: Final = timedelta(hours=1)  # looks at a payment whose outcome is unproven
 REPLAYED_FOR: Final = timedelta(seconds=60)  # the response to a payment without a private part
 
 

@@ -143,17 +143,21 @@ class Response:
             return answers.offer_response(presented.reason.value)
         bound = request.bind(body.digest)
         if isinstance(presented, NotTheTerms):
-            return await self._respond_to_retry(sale, body, bound)
+            return await self._respond_to_retry(sale, body, bound, presented.value)
         paid = self._identify(presented, bound, is_for_sale=True)
         if isinstance(paid, NotSettled):
-            return answers.offer_response(paid.reason.value)
+            return await self._respond_to_retry(sale, body, bound, paid.reason.value)
         return await self._pay(paid, sale, body)
 
     async def _respond_to_retry(
-        self, sale: _Sale, body: ReceivedBody, bound: BuyerRequest
+        self, sale: _Sale, body: ReceivedBody, bound: BuyerRequest, error: str
     ) -> GatewayResponse | None:
-        """Continue a request that was paid before the wrapper's terms changed."""
-        refusal = sale.answers.offer_response(NotTheTerms.NO_MATCH.value)
+        """Continue a request that was paid before the wrapper's terms changed.
+
+        `error` says why the payment is none for the terms of now. Of the flat form only the signed
+        transfer shows it.
+        """
+        refusal = sale.answers.offer_response(error)
         retried = read_retried_payment(self._request.signatures)
         paid = None if retried is None else self._identify(retried, bound, is_for_sale=False)
         if not isinstance(paid, PaidRequest):
@@ -194,7 +198,9 @@ class Response:
             request.headers, transaction=_NO_HASH, attempt=1, credential=_header_of(credential)
         )
         if forwarded is None:
-            return answers.error(ErrorCode.NOT_FORWARDED)
+            if known is None or known.state is PaymentState.RESERVED:
+                return answers.error(ErrorCode.NOT_FORWARDED)
+            return answers.render(await parts.payer.find_state(paid.presented, known))
         if known is None:
             await parts.relay.check(sale.url)
         return await self._settle(paid, known, answers, body)
@@ -210,8 +216,8 @@ class Response:
             outcome = await self._parts.payer.pay(paid, known)
         except NothingSent as error:
             return answers.nothing_sent(error.retry_after_s)
-        except KeyConflict as error:
-            return answers.offer_response(error.reason.value)
+        except KeyConflict:
+            return answers.identifier_used()
         if isinstance(outcome, WrapperChanged):
             return await self._start_over(body)
         if not isinstance(outcome, AttemptStarted):
@@ -231,7 +237,7 @@ class Response:
         except Outage:
             upstream = None
         if upstream is None:
-            return answers.render(await self._parts.payer.give_back(attempt))
+            return answers.render(await self._parts.deliverer.give_back(attempt))
         self._buyer.show_receipt(attempt)
         try:
             failed = await self._parts.deliverer.deliver(

@@ -8,7 +8,7 @@ import msgspec
 
 from farebox.facilitator.settlement import NotSettled, Pending
 from farebox.gateway.analytics.recorded_request import RequestOutcome
-from farebox.gateway.delivery.deliver import DeliveryFault, NotDelivered
+from farebox.gateway.delivery.attempt import DeliveryFault, NotDelivered
 from farebox.gateway.delivery.outcome import (
     AttemptInProgress,
     LandingNotRecorded,
@@ -21,9 +21,8 @@ from farebox.gateway.delivery.outcome import (
     PaymentUsed,
     Replayed,
 )
-from farebox.gateway.delivery.reconcile import UNPROVEN_EVERY
 from farebox.gateway.offers.offer import WrapperOffer
-from farebox.gateway.payment import GatewayPayment, PaymentState
+from farebox.gateway.payment import UNPROVEN_EVERY, GatewayPayment, PaymentState
 from farebox.gateway.relay.response_headers import RawHeader
 from farebox.kernel.error_codes import ErrorCode
 from farebox.x402.headers import encode_header
@@ -39,6 +38,10 @@ _OWED: Final = " The payment is owed: its URL shows its state."
 _UNPROVEN: Final = (
     "Whether the payment has landed cannot be proven. It is looked at every hour: send the same"
     " request with the same payment again, and sign no other."
+)
+_FAILED: Final = (
+    "The transaction of the payment failed, and moved nothing. Its authorization is public and may"
+    " still be landed by anybody until it expires: sign no other one before."
 )
 _RECEIPT: Final = b"payment-response"
 _REQUIRED: Final = b"payment-required"
@@ -191,6 +194,12 @@ class ResponseContext:
         details = {"transaction": tx_hash or None}
         return self.error(ErrorCode.PAYMENT_USED, message, details=details)
 
+    def identifier_used(self) -> GatewayResponse:
+        """Render the refusal of another payment under a used identifier: a 402 would invite one."""
+        message = "The payment identifier names another payment. Nothing was sent for this one."
+        details = {"reason": Reason.PAYMENT_IDENTIFIER_REUSED, "transaction": None}
+        return self.error(ErrorCode.PAYMENT_USED, message, details=details)
+
     def _not_attempted(
         self, outcome: LandingNotRecorded | NotServed | NoAttemptLeft | AttemptInProgress
     ) -> GatewayResponse:
@@ -226,10 +235,11 @@ class ResponseContext:
                     outcome=RequestOutcome.GATEWAY_ERROR,
                 )
             return self.offer_response(refusal.reason.value)
+        has_failed = refusal.reason is Reason.TRANSACTION_FAILED
         receipt = {
             "success": False,
             "errorReason": refusal.reason.value,
-            "errorMessage": explain(refusal.reason).sentence,
+            "errorMessage": _FAILED if has_failed else explain(refusal.reason).sentence,
             "transaction": refusal.tx_hash,
             "network": refusal.network.value,
             "payer": refusal.payer,

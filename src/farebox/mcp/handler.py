@@ -96,7 +96,9 @@ class RpcHandler:
         try:
             return await self._calls.call(call, sender)
         except RpcError as error:
-            raise _with_outcome(error, CallOutcome.NOT_SENT) from None
+            # a listing may be gone since an earlier call with this payment
+            is_gone = error.reason is RpcReason.RESOURCE_NOT_CATALOGED
+            raise _with_outcome(error, known if is_gone else CallOutcome.NOT_SENT) from None
         except (Refusal, Outage) as error:
             raise _with_outcome(_refused(error), known) from None
         except Exception:

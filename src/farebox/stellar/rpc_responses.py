@@ -205,7 +205,7 @@ def read_transaction(body: TransactionBody, tx_hash: str) -> TransactionFound | 
     result = read_transaction_result(body.result_xdr)
     if result is None or tx_hash not in (body.tx_hash, result.inner_hash):
         raise MalformedResponse
-    closed_at = _moment(body.created_at)
+    closed_at = read_moment(body.created_at)
     return _found(body.tx_hash, body.status, body.ledger, closed_at, result, body.events)
 
 
@@ -236,7 +236,7 @@ def read_transactions(body: TransactionsBody, wanted: frozenset[str]) -> Transac
             if listed.tx_hash in wanted:
                 raise MalformedResponse
         elif listed.tx_hash in wanted or result.inner_hash in wanted:
-            closed_at = _moment(str(listed.created_at))
+            closed_at = read_moment(str(listed.created_at))
             found.append(
                 _found(
                     listed.tx_hash, listed.status, listed.ledger, closed_at, result, listed.events
@@ -249,9 +249,9 @@ def read_transactions(body: TransactionsBody, wanted: frozenset[str]) -> Transac
         last_ledger=body.transactions[-1].ledger if body.transactions else None,
         absence=TransactionNotFound(
             latest_ledger=body.latest_ledger,
-            latest_close_at=_moment(str(body.latest_ledger_close_timestamp)),
+            latest_close_at=read_moment(str(body.latest_ledger_close_timestamp)),
             oldest_ledger=body.oldest_ledger,
-            oldest_close_at=_moment(str(body.oldest_ledger_close_timestamp)),
+            oldest_close_at=read_moment(str(body.oldest_ledger_close_timestamp)),
         ),
     )
 
@@ -259,9 +259,9 @@ def read_transactions(body: TransactionsBody, wanted: frozenset[str]) -> Transac
 def _absence(body: TransactionBody) -> TransactionNotFound:
     return TransactionNotFound(
         latest_ledger=body.latest_ledger,
-        latest_close_at=_moment(body.latest_ledger_close_time),
+        latest_close_at=read_moment(body.latest_ledger_close_time),
         oldest_ledger=body.oldest_ledger,
-        oldest_close_at=_moment(body.oldest_ledger_close_time),
+        oldest_close_at=read_moment(body.oldest_ledger_close_time),
     )
 
 
@@ -337,9 +337,9 @@ def read_health(body: HealthBody) -> NodeHealth | HealthBody:
         return body
     return NodeHealth(
         latest_ledger=body.latest_ledger,
-        latest_close_at=_moment(body.latest_ledger_close_time),
+        latest_close_at=read_moment(body.latest_ledger_close_time),
         oldest_ledger=body.oldest_ledger,
-        oldest_close_at=_moment(body.oldest_ledger_close_time),
+        oldest_close_at=read_moment(body.oldest_ledger_close_time),
         retention_ledgers=body.ledger_retention_window,
     )
 
@@ -350,7 +350,8 @@ def _whole(text: str | None) -> int:
     return int(text)
 
 
-def _moment(text: str | None) -> datetime:
+def read_moment(text: str | None) -> datetime:
+    """Read a close time, Unix seconds as text."""
     seconds = _whole(text)
     if seconds > _LAST_SECOND:
         raise MalformedResponse

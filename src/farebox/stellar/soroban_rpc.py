@@ -99,8 +99,8 @@ class RpcCall(Generic[B, A]):
     """One call of a JSON-RPC method; every client sends it once at most to each node.
 
     `read` turns the decoded result into a value and raises `MalformedResponse`; `ledger_of` is that
-    value's newest ledger of the node, and `closed_at_of` the close time of that ledger, None
-    without one. A stale response is used where no node has
+    value's newest ledger of the node, and `closed_at_of` the close time of the newest ledger
+    that it names, None without one. A stale response is used where no node has
     a newer one, unless `accepts_stale` is False. A simulation has connections of its own.
     `proves_unsent` decides by the code and message of a JSON-RPC error that nothing was submitted.
     """
@@ -197,6 +197,7 @@ class SorobanRpc(ABC):
                 "getTransaction",
                 _ENVELOPE,
                 read_envelope_response,
+                closed_at_of=_close_of_envelope,
                 params={"hash": tx_hash},
                 max_bytes=4 * _MIB,
             )
@@ -367,6 +368,10 @@ def _ledger_of_absence(answer: TransactionFound | TransactionNotFound) -> int | 
 
 def _close_of_absence(answer: TransactionFound | TransactionNotFound) -> datetime | None:
     return answer.latest_close_at if isinstance(answer, TransactionNotFound) else None
+
+
+def _close_of_envelope(answer: LandedEnvelope | NoEnvelope) -> datetime | None:
+    return answer.closed_at if isinstance(answer, LandedEnvelope) else None
 
 
 _INVALID_REQUEST: Final = -32600  # the JSON-RPC layer refuses the request

@@ -11,7 +11,7 @@ from farebox.x402.extensions import PAYMENT_IDENTIFIER, read_payment_identifier
 from farebox.x402.headers import header_bytes
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
-from farebox.x402.wire import Unacceptable, has_repeated_name, read_payment
+from farebox.x402.wire import Unacceptable, has_repeated_name, read_payment, read_transaction
 
 NO_MATCH: Final = "No matching payment requirements"
 _COMPARED: Final = ("scheme", "network", "asset", "amount", "payTo")
@@ -64,6 +64,16 @@ class PaymentHeader:
         if self.identifier_text is None:
             return None
         return read_payment_identifier(_encode({PAYMENT_IDENTIFIER: self.identifier_text}))
+
+    @property
+    def transaction(self) -> bytes | None:
+        """The bytes of the signed envelope; None where there are none."""
+        try:
+            payload = msgspec.json.decode(self.members.get("payload", b""))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        read = read_transaction(payload)
+        return read if isinstance(read, bytes) else None
 
     def find_requirement(self, offered: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         """Find the offered requirement that the payload accepts.

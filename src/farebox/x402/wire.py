@@ -102,7 +102,7 @@ def read_payment(body: bytes) -> Payment | Unacceptable:
     parsed = _read_terms(payload, terms)
     if isinstance(parsed, Unacceptable):
         return Unacceptable(parsed.reason, network, parsed.member)
-    transaction = _read_transaction(payload.payload)
+    transaction = read_transaction(payload.payload)
     if isinstance(transaction, Unacceptable):
         return Unacceptable(transaction.reason, network, transaction.member)
     identifier = read_payment_identifier(payload.extensions)
@@ -240,7 +240,7 @@ def _read_pay_to(value: object) -> Address | Reason:
     return parse_party(value) or Reason.INVALID_PAYMENT_REQUIREMENTS
 
 
-def _read_transaction(payload: object) -> bytes | Unacceptable:
+def read_transaction(payload: object) -> bytes | Unacceptable:
     """The envelope's bytes; canonical standard base64 only, so that one payment has one text."""
     if not isinstance(payload, dict):
         return _in_payload(Reason.INVALID_PAYLOAD, "payload")

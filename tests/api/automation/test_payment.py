@@ -162,6 +162,24 @@ async def test_payment_that_the_owner_settled_is_credited_once(shop: PaidPlans) 
     assert await state_of(shop, other) == (ProposalState.PROPOSED, 0)
 
 
+async def test_payment_that_the_owner_settled_is_credited_after_its_authorization_has_expired(
+    shop: PaidPlans,
+) -> None:
+    plan, ledger = await shop.propose(), shop.stage.ledger()
+    offer = await shop.offer(plan)
+    last = await ledger.latest() + 14
+    payment = await shop.sign(offer, expires_at_ledger=last)
+    landed = await settle(shop, payment, offer, shop.owner.headers)
+    assert landed["success"], landed
+    await ledger.wait_past(last)
+    await shop.stage.until_seen(last + 1)
+    await shop.pass_time()
+    answer = await shop.send(plan, payment)
+    assert answer.status == 200, answer.body
+    assert answer.json()["payment"]["transaction"] == landed["transaction"]
+    assert await state_of(shop, plan) == (PAID, RUNS)
+
+
 async def test_payment_that_somebody_else_settled_is_not_credited(shop: PaidPlans) -> None:
     """A seller that is paid into the same account has relied on that success."""
     seller, plan = await sign_in_wallet(shop.database), await shop.propose()

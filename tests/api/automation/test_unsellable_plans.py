@@ -46,14 +46,14 @@ async def disbursing(shop: PaidPlans, *recipients: str) -> dict[str, Any]:
     }
 
 
-async def told(shop: PaidPlans, **terms: Any) -> str:
+async def told(shop: PaidPlans, code: str = "preflight_failed", **terms: Any) -> str:
     """Ask for the price of a plan that is not for sale; why."""
     plan = await shop.propose(**terms)
     answer = await shop.send(plan)
     assert answer.status == 409, (answer.status, answer.body)
     assert "payment-required" not in answer.headers
     error = answer.json()["error"]
-    assert error["code"] == "preflight_failed"
+    assert error["code"] == code
     assert (await shop.read(plan)).state is ProposalState.PROPOSED
     assert await shop.payments(plan) == [], "no quote is made"
     return str(error["message"])
@@ -87,7 +87,8 @@ async def test_plan_whose_last_run_is_over_before_it_can_begin_is_not_sold(
     if is_sold:
         await shop.offer(await shop.propose(**terms))
     else:
-        assert "No run is due any more" in await told(shop, **terms)
+        told_why = await told(shop, "session_expires_too_soon", **terms)
+        assert "No run is due any more" in told_why
 
 
 async def test_quote_is_not_paid_once_the_last_run_cannot_begin_any_more(shop: PaidPlans) -> None:

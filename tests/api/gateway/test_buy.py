@@ -1,10 +1,14 @@
 """A request to a wrapper is paid on the ledger and delivered, through the whole service."""
 
 import asyncio
+import base64
+import json
 from collections.abc import Callable
 
-from support.paid_gateway import ORIGIN, PAYMENTS, PaidGateway
-from support.payment_headers import receipt
+import pytest
+
+from support.paid_gateway import ORIGIN, PAYMENTS, WRAPPERS, PaidGateway, gateway_path
+from support.payment_headers import receipt, required
 from support.upstream import answers
 from support.waiting import until
 
@@ -97,3 +101,41 @@ async def test_fifty_equal_requests_pay_once(shop: PaidGateway) -> None:
     assert {(each.status, each.body) for each in answered} == {(200, b"sunny")}
     assert len(shop.upstream.requests) == 1
     assert await shop.stage.rows() == 1
+
+
+def flat(payment: str) -> str:
+    """The same payment in the flat form, which names no terms."""
+    payload = json.loads(base64.b64decode(payment))
+    accepted = payload.pop("accepted")
+    payload |= {name: accepted[name] for name in ("scheme", "network")}
+    return base64.b64encode(json.dumps(payload).encode()).decode()
+
+
+@pytest.mark.parametrize("change", ["price", "disable"])
+async def test_payment_of_the_flat_form_is_continued_after_its_terms_have_gone(
+    shop: PaidGateway, change: str
+) -> None:
+    """Control: a build that reads terms from `accepted` alone offers it to be paid again."""
+    wrapper = await shop.serve()
+    terms = (await shop.offer(wrapper))["accepts"][0]
+    payment, unpaid = flat(await shop.sign(terms)), flat(await shop.sign(terms))
+    first = await shop.buy(wrapper, payment=payment)
+    assert (first.status, first.body) == (200, b"sunny")
+    path = f"{WRAPPERS}/{wrapper['id']}"
+    if change == "price":
+        changed = await shop.send("PATCH", path, {"amount": "20000"})
+    else:
+        changed = await shop.send("POST", f"{path}/disable")
+    assert changed.status == 200
+
+    async def is_served() -> bool:
+        answer = await shop.client.request("GET", gateway_path(wrapper))
+        return answer.status == 404 or required(answer)["accepts"][0]["amount"] == "20000"
+
+    await until(is_served)
+    again = await shop.buy(wrapper, payment=payment)
+    assert (again.status, again.body, receipt(again)) == (200, b"sunny", receipt(first))
+    refused = await shop.buy(wrapper, payment=unpaid)
+    assert refused.status == (402 if change == "price" else 404)
+    if change == "price":
+        assert refused.json()["error"] == "invalid_exact_stellar_payload_wrong_amount"

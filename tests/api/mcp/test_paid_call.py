@@ -80,11 +80,23 @@ async def test_agent_pays_a_wrapper_and_gets_the_same_response_again(
     assert content["paymentResponse"] == paid["_meta"]["x402/payment-response"]
     again = await agent.call("paid_call", {"url": url, "paymentSignature": payment})
     assert again == paid
-    in_meta = json.loads(base64.b64decode(payment))
-    third = await agent.call("paid_call", {"url": url}, {"x402/payment": in_meta})
-    assert third == paid
     assert len(shop.upstream.requests) == 1
     assert await shop.stage.rows() == 1
+
+
+@case("MC-035")
+async def test_agent_whose_payment_is_an_object_gets_the_same_response_again(
+    shop: PaidGateway, agent: Agent
+) -> None:
+    """The object is written in one way, so that its repeat has the bytes of the first call."""
+    wrapper = await shop.serve()
+    offer = await shop.offer(wrapper)
+    payment = json.loads(base64.b64decode(await shop.sign(offer["accepts"][0])))
+    asked = ("paid_call", {"url": wrapper["endpoint"]}, {"x402/payment": payment})
+    paid = await agent.call(*asked)
+    content = paid["structuredContent"]
+    assert (content["body"], content["isPaid"]) == ("sunny", True)
+    assert await agent.call(*asked) == paid
 
 
 async def test_failed_delivery_of_a_wrapper_is_told_and_repeated_with_the_same_payment(
@@ -341,6 +353,25 @@ async def test_calls_beyond_the_bound_are_told_to_wait_and_leave_search_alone(
     assert found["isError"] is False
     gate.set()
     assert {each["body"] for each in await asyncio.gather(*calls)} == {"late"}
+
+
+async def test_payment_of_a_wrapper_that_is_gone_is_not_told_to_be_unsent(
+    shop: PaidGateway, agent: Agent
+) -> None:
+    """An earlier call has paid with it; without a payment nothing was sent."""
+    wrapper = await shop.serve()
+    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
+    called = {"url": wrapper["endpoint"], "paymentSignature": payment}
+    shop.upstream.answer = answers(b"broken", status="500 Oops")
+    await agent.call("paid_call", called)
+    await shop.send("POST", f"/v1/wrappers/{wrapper['id']}/disable")
+    gone = await agent.error("paid_call", called)
+    assert gone["data"]["reason"] == "RESOURCE_NOT_CATALOGED"
+    assert (gone["data"]["outcome"], gone["data"]["nextAction"]) == (
+        "unknown", "RECONCILE_BEFORE_SIGNING_AGAIN",
+    )  # fmt: skip
+    unpaid = await agent.error("paid_call", {"url": wrapper["endpoint"]})
+    assert unpaid["data"]["outcome"] == "not_sent"
 
 
 async def test_url_that_no_database_text_can_hold_is_not_cataloged(agent: Agent) -> None:

@@ -12,11 +12,15 @@ from farebox.automation.execution.build_run import BuiltRun, RunNotBuilt
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
+from farebox.automation.proposing.preflight import require
 from farebox.automation.refusal import AutomationRefused
+from farebox.automation.sessions.contract_codes import ServiceContract
+from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.error_codes import ErrorCode
+from farebox.stellar.fees import FeePolicy
 from support.automation import PlanDraft, read_plan, read_runs
-from support.automation_world import has_consumed, soon
+from support.automation_world import LIMITS, has_consumed, soon
 from support.installing import paid
 from support.plan_desk import (
     activate_signed,
@@ -146,6 +150,32 @@ async def test_rebalance_whose_oracle_knows_no_price_is_not_installed(
     await desk.set_price(desk.scene.native, PRICE)
     await activate_signed(desk, network, plan, by_key(desk.payer))
     assert await sponsored(desk) == ["success"], "the control"
+
+
+@pytest.mark.parametrize("cause", ["installation", "installation_fee"])
+async def test_plan_whose_installation_would_not_be_sent_is_not_sold(
+    desk: SessionDesk, network: AutomationNetwork, cause: str
+) -> None:
+    """Sold at the highest price, it would stay paid and could not be activated."""
+    world, named = desk.world, desk.contracts
+    plan = await paid(desk, desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MANDATE))
+    plan = replace(plan, state=ProposalState.PROPOSED)
+    report = await preflight_of(world, network).judge(plan, soon())
+    require(report)
+    assert report.install is not None, "the control"
+    if cause == "installation":
+        wrong = {**named.contracts, ServiceContract.FACTORY: desk.at(ServiceContract.VERIFIER)}
+        hindered = world.network(contracts=AutomationContracts(wrong, named.routers))
+    else:
+        fees = FeePolicy(Stroops(report.install // 2), Stroops(100))
+        hindered = world.network(contracts=named, limits=replace(LIMITS, install_fees=fees))
+    refused = await preflight_of(world, hindered).judge(plan, soon())
+    assert [each.code for each in refused.checks if not each.is_ok] == [cause]
+    with pytest.raises(AutomationRefused) as refusal:
+        require(refused)
+    is_fee = cause == "installation_fee"
+    code = ErrorCode.FEE_CEILING if is_fee else ErrorCode.PREFLIGHT_FAILED
+    assert refusal.value.code is code
 
 
 async def test_mandate_that_failed_is_resumed_after_its_first_run(

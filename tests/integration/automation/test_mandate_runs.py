@@ -9,6 +9,8 @@ from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.sessions.contract_codes import ServiceContract
+from farebox.submission.fate import Dead
+from integration.automation.test_undecided_runs import SilentNode, lose_track
 from support.automation import read_plan, read_runs
 from support.automation_world import NET, has_consumed, until_state
 from support.session_desk import PRICE, SOLD, SessionDesk, by_key
@@ -120,6 +122,22 @@ async def test_run_that_a_stranger_lands_counts_as_the_run(desk: SessionDesk) ->
     assert (row["executed_by"], row["tx_hash"]) == ("third_party", None)
     assert await world.count(desk.keeper) == 1
     assert (await read_plan(world.database, plan)).counters.runs_consumed == 1
+
+
+async def test_run_whose_mandate_is_gone_is_abandoned(desk: SessionDesk) -> None:
+    """Its channel and the account's one place among the runs under way are not held for ever."""
+    world = desk.world
+    plan = await desk.with_mandate(desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MODE))
+    await lose_track(world, hours=1)
+    async with world.database.connection() as db:
+        await db.execute("UPDATE automation_sessions SET mandate_id = $1", desk.keeper)
+        await db.execute("UPDATE automation_attempts SET sent_after_ledger = 1")
+    gone = world.network(wrap=lambda real: SilentNode(real, Dead(1_000)))
+    async with world.running(gone):
+        await until_state(world, plan, "abandoned")
+    stopped = await read_plan(world.database, plan)
+    assert (stopped.state, stopped.reason) == (ProposalState.PAUSED, "outcome_unknown")
+    assert stopped.counters.runs_consumed == 0
 
 
 async def test_closed_mandate_fails_its_plan_and_a_revoked_allowance_its_run(

@@ -1,11 +1,13 @@
 """Runs and installations that were paid for: each costs the paymaster no more than its price."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from farebox.app.automation_network import AutomationNetwork
+from farebox.automation.lifecycle import run_history_store
 from farebox.automation.lifecycle.installations import Installed
 from farebox.automation.paymaster.sponsored_store import SponsoredPurpose
 from farebox.automation.plans.plan_credit import PlanCredit
@@ -56,8 +58,11 @@ async def test_plan_pauses_for_a_new_quote_where_a_run_costs_more_than_was_paid(
     assert credit.held == 0
     assert credit.run_fee is not None
     assert credit.run_fee > 3_000, "what a transaction costs now"
-    (run, *_) = await read_runs(world.database, plan)
-    assert (run["state"], run["error_code"], run["fee_charged"]) == ("failed", "fee_above_quote", 0)
+    assert await read_runs(world.database, plan) == [], "its due time is for sale again"
+    async with world.database.connection() as db:
+        events = await run_history_store.list_events(db, plan.terms.id, after=0, limit=9)
+    (failed,) = (json.loads(each.data) for each in events if each.kind == "run.failed")
+    assert (failed["runIndex"], failed["errorCode"]) == (0, "fee_above_quote")
     assert await world.count(keeper) == 0
 
 
@@ -81,6 +86,7 @@ async def test_installation_costs_no_more_than_the_plan_is_charged_for_it(
 ) -> None:
     database, plan = desk.world.database, await feeding(desk, mode)
     quoted = await network.sessions.costs.read(replace(plan, state=ProposalState.PROPOSED))
+    assert isinstance(quoted, int)
     limit = install_limit(quoted)
     assert limit is not None
     await hold(database, plan, setup_held=900, setup_left=limit)

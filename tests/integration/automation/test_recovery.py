@@ -229,8 +229,8 @@ async def test_envelope_is_not_recorded_by_a_process_that_stood_still_after_buil
     builder = late.steps.builder
 
     class SlowBuilder:
-        async def build(self, *arguments: Any) -> Any:
-            built = await builder.build(*arguments)
+        async def build(self, *arguments: Any, **named: Any) -> Any:
+            built = await builder.build(*arguments, **named)
             reached.set()
             await go_on.wait()
             return built
@@ -238,7 +238,9 @@ async def test_envelope_is_not_recorded_by_a_process_that_stood_still_after_buil
     slow: Any = SlowBuilder()
     executor = RunExecutor(replace(late.steps, builder=slow), world.clock)
     working = asyncio.create_task(executor.execute(await claim(world)))
-    await reached.wait()
+    building = asyncio.create_task(reached.wait())
+    await asyncio.wait({working, building}, return_when=asyncio.FIRST_COMPLETED)
+    assert not working.done(), working
     await lose_leases(world)
     async with world.running(world.network()):
         await until(lambda: has_consumed(world, plan, 1))

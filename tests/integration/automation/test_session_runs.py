@@ -13,6 +13,7 @@ from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import PlanKind
+from farebox.automation.runs.attempt import CounterReading
 from farebox.automation.sessions import session_store
 from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.automation.sessions.mandate_authority import MandateIndexReader
@@ -105,7 +106,8 @@ async def test_use_is_found_by_the_guards_count_once_the_nonce_has_expired(
     attempt = attempt_of(run.id, authorized_until=end, uses_before=0)
     unused = await used.read(run, plan.terms, attempt)
     assert unused is not None
-    assert unused.counter is not None
+    assert isinstance(unused.counter, CounterReading)
+    assert isinstance(unused.counter, CounterReading)
     assert (unused.was_used, unused.counter.now) == (False, 0)
     await land_as_stranger(world, built)
     found = await used.read(run, plan.terms, attempt)

@@ -9,6 +9,7 @@ import pytest
 
 from farebox.facilitator.settlement import NotSettled
 from farebox.storage.pool import Database
+from support.delivery_attempts import Attempt, attempts_of
 from support.gateway import (
     GatewayBench,
     Opened,
@@ -40,3 +41,8 @@ def opened(database: Database, tmp_path: Path) -> Opened:
             yield bench
 
     return open_gateway
+
+
+@pytest.fixture
+def attempt(database: Database, tmp_path: Path) -> Attempt:
+    return attempts_of(database, tmp_path)

@@ -1,164 +1,29 @@
 """An attempt to deliver: one request to a real TLS upstream, one recorded end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from pathlib import Path
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 import pytest
 
-from farebox.gateway.delivery import payment_store, reservation_store
-from farebox.gateway.delivery.deliver import (
-    Deliverer,
-    DeliveryFault,
-    NotDelivered,
-    ResponseCut,
-)
-from farebox.gateway.delivery.keep_response import ResponseKeeper
+from farebox.gateway.delivery.attempt import DeliveryFault, NotDelivered
+from farebox.gateway.delivery.deliver import Deliverer, ResponseCut
 from farebox.gateway.delivery.pass_response import BuyerLeft
-from farebox.gateway.delivery.reconcile import GatewayReconciler
-from farebox.gateway.payment import GatewayPayment, PaymentState
-from farebox.gateway.relay.breaker import FAILURES, UpstreamBreaker
-from farebox.gateway.relay.received_body import MEMORY_BYTES, ReceivedBody
-from farebox.gateway.relay.relay import Relay, UpstreamRequest, UpstreamUnavailable
-from farebox.gateway.relay.response_headers import RawHeader
+from farebox.gateway.payment import PaymentState
+from farebox.gateway.relay.breaker import FAILURES
+from farebox.gateway.relay.received_body import MEMORY_BYTES
+from farebox.gateway.relay.relay import UpstreamUnavailable
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
-from farebox.outbound.client import MAX_CALLS
 from farebox.outbound.faults import CallNotSent, NotSentReason
-from farebox.storage.pool import Database
-from farebox.vault.sealed_bytes import ByteSealer
-from farebox.vault.sealing import Sealer
-from support.gateway_payments import HASH, enabled_wrapper, new_payment
+from support.delivery_attempts import Attempt, RecordedResponse
 from support.losing_database import LosingDatabase
-from support.outbound import SELLER, Seller, seller
+from support.outbound import SELLER
 from support.upstream import Answer, GatedUpstream, answers, drips, drops, says
-from support.vault import OLD, keys
 from support.waiting import until
 
-KEPT: Final = 1000
 JSON: Final = ("Content-Type: application/json",)
-Attempt = Callable[..., AbstractAsyncContextManager["Attempted"]]
-
-
-@dataclass(slots=True)
-class RecordedResponse:
-    """The buyer's side; it leaves after `leaves_after` bytes of the body."""
-
-    leaves_after: int | None = None
-    limit_bytes: int | None = None
-    has_left: bool = False
-    status: int = 0
-    headers: list[RawHeader] = field(default_factory=list)
-    length: int | None = None
-    body: bytes = b""
-    is_whole: bool = False
-
-    def while_connected(self) -> AbstractAsyncContextManager[None]:
-        """The buyer leaves within no wait."""
-        return nullcontext()
-
-    async def start(self, status: int, headers: list[RawHeader], *, length: int | None) -> None:
-        """Keep status and headers."""
-        self.status, self.headers, self.length = status, headers, length
-
-    async def write(self, part: bytes, *, is_last: bool = False) -> None:
-        """Keep a part of the body."""
-        self.body += part
-        if self.leaves_after is not None and len(self.body) > self.leaves_after:
-            raise BuyerLeft
-        self.is_whole = is_last
-
-
-@dataclass(slots=True)
-class Attempted:
-    """A paid request, its upstream and its buyer."""
-
-    database: Database
-    seller: Seller
-    delivery: Deliverer
-    relay: Relay
-    keeper: ResponseKeeper
-    payment: GatewayPayment
-    buyer: RecordedResponse
-    body: ReceivedBody
-    method: str = "GET"
-
-    async def deliver(self, **request: Any) -> NotDelivered | None:
-        """Deliver once."""
-        may_repeat = request.pop("may_repeat", True)
-        own: dict[str, Any] = {
-            "url": f"https://{SELLER}/data",
-            "method": self.method,
-            "body": self.body,
-            "timeout_s": 20,
-            "max_response_bytes": 100_000,
-        }
-        return await self.delivery.deliver(
-            self.payment,
-            UpstreamRequest(**(own | request)),
-            self.buyer,
-            kept_bytes=KEPT,
-            may_repeat=may_repeat,
-        )
-
-    async def lose(self) -> None:
-        """Let the time of the attempt pass, and end it as the reconciler does."""
-        async with self.database.connection() as db:
-            await db.execute("UPDATE gateway_payments SET attempt_until = now()")
-        await GatewayReconciler(self.database, SystemClock()).reconcile()
-
-    async def begin(self) -> None:
-        """Begin another attempt."""
-        async with self.database.connection() as db:
-            begun = await payment_store.start_attempt(
-                db, self.payment, attempt_for=timedelta(hours=1), concurrent_requests=50,
-                may_repeat=False,
-            )  # fmt: skip
-        assert begun is not None
-        self.payment = begun
-
-    async def row(self) -> GatewayPayment:
-        """The payment as it is stored."""
-        async with self.database.connection() as db:
-            row = await payment_store.find_payment(db, self.payment.identity)
-        assert row is not None
-        return row
-
-    async def stored(self) -> int:
-        """How many responses are stored."""
-        async with self.database.connection() as db:
-            return int(await db.fetchval("SELECT count(*) FROM gateway_responses"))
-
-
-@pytest.fixture
-def attempt(database: Database, tmp_path: Path) -> Attempt:
-    @asynccontextmanager
-    async def opened(
-        answer: Answer, *, max_calls: int = MAX_CALLS, **buyer: Any
-    ) -> AsyncIterator[Attempted]:
-        new = new_payment(await enabled_wrapper(database))
-        async with database.connection() as db:
-            hour = timedelta(hours=1)
-            held = await reservation_store.reserve(db, new, held_for=hour)
-            assert held is not None
-            payment = await payment_store.record_paid(db, held, HASH, attempt_for=hour)
-        assert payment is not None
-        clock = SystemClock()
-        sealer = ByteSealer(Sealer(keys(OLD), domain="gateway response"))
-        async with seller(tmp_path, answer, max_calls=max_calls) as at:
-            relay = Relay(at.client, UpstreamBreaker(), clock)
-            keeper = ResponseKeeper(database, sealer)
-            delivery = Deliverer(database, relay, keeper, clock)
-            with ReceivedBody() as body:
-                buyer_side = RecordedResponse(**buyer)
-                yield Attempted(database, at, delivery, relay, keeper, payment, buyer_side, body)
-
-    return opened
 
 
 async def test_short_response_is_stored_and_passed_on(attempt: Attempt) -> None:

@@ -211,6 +211,7 @@ async def test_payment_that_failed_on_the_ledger_gets_a_receipt_and_no_offer(
         assert (receipt(answer)["transaction"], receipt(answer)["errorReason"]) == (
             HASH, Reason.TRANSACTION_FAILED.value,
         )  # fmt: skip
+        assert "sign no other one" in receipt(answer)["errorMessage"]
         assert sent(at) == []
 
 
@@ -238,7 +239,8 @@ async def test_unknown_outcome_gets_a_receipt_and_no_offer(opened: Opened) -> No
 async def test_nothing_sent_charges_nothing(opened: Opened, error: Exception) -> None:
     async with opened(outcome_of=always(error)) as at:
         answer = await at.pay()
-        assert answer.status == (503 if isinstance(error, NothingSent) else 402)
+        assert answer.status == (503 if isinstance(error, NothingSent) else 409)
+        assert "payment-required" not in answer.headers, "an offer invites a second payment"
         assert "payment-response" not in answer.headers
         assert sent(at) == []
 

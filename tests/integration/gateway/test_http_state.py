@@ -285,3 +285,29 @@ async def test_offer_lets_the_buyer_add_an_identifier(opened: Opened) -> None:
         )
         at.paid["echo"] = echoed  # a stock client without an id sends it back as it is
         assert (await at.pay(payment="echo")).status == 200
+
+
+async def fill(database: Database) -> dict[str, str]:
+    """Other requests use up the wrapper's limit of concurrency."""
+    async with database.connection() as db:
+        await db.execute("UPDATE wrapper_counters SET in_progress = 50")
+    return {}
+
+
+async def add_headers(database: Database) -> dict[str, str]:
+    """More headers than are forwarded."""
+    return {f"x-{number}": "1" for number in range(100)}
+
+
+@pytest.mark.parametrize("prevent", [fill, add_headers])
+async def test_paid_request_that_cannot_be_sent_on_now_gets_its_receipt(
+    opened: Opened, database: Database, prevent: Callable[[Database], Awaitable[dict[str, str]]]
+) -> None:
+    """Control: a build that refuses it like a new one says that nothing was charged."""
+    async with opened(answer=answers(b"", status="503 X")) as at:
+        assert (await at.pay()).status == 502
+        answer = await at.pay(headers=await prevent(database))
+        assert (answer.status, code_of(answer)) == (502, "upstream_failed")
+        assert receipt(answer)["success"] is True
+        assert answer.json()["error"]["details"]["attemptsLeft"] == 4
+        assert len(sent(at)) == 1

@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Final
 
 import pytest
@@ -18,6 +19,7 @@ from farebox.automation.credits import credit_payment
 from farebox.automation.credits.quotes import RunQuotes
 from farebox.automation.credits.run_payment import make_sale
 from farebox.automation.execution.execute_run import paid_limit
+from farebox.automation.lifecycle import run_history_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import PauseReason, ProposalFacts, ProposalTrigger
@@ -33,6 +35,7 @@ from farebox.automation.runs.run_journal import EndedAttempt, RunEnd, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.caller import OwnerId
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
 from support.automation import DELEGATES, draft_plan, put_plan, read_plan
@@ -57,6 +60,7 @@ class Spent:
     for_runs: int = 0
     lost: int = 0
     refused: int = 0
+    sold: dict[tuple[str, int], int] = field(default_factory=dict)  # the fee of a run, by its place
 
 
 @dataclass
@@ -76,7 +80,7 @@ class Owner:
 
     async def propose(self) -> None:
         """A plan of one to three transactions a run."""
-        legs = self.rng.choice((1, 1, 3))
+        legs = self.rng.choice((1, 3, 3))
         draft = draft_plan(owner=OWNER, now=self.clock.now(), legs=legs, every_s=60)
         draft = draft.but(
             on_leg_error=OnLegError.CONTINUE, auth_limit=300, run_limit=100, max_fee=Stroops(70_000)
@@ -115,6 +119,11 @@ class Owner:
             return
         await write_settlement(self.database, held, request_digest=digest)
         self.spent.paid += quote.quote.total
+        if self.rng.random() < 0.3:  # the loop of the other replica gives up before it lands
+            async with self.database.transaction() as db:
+                await credit_payment.refute_payment(
+                    db, held, failure="submission_failed", is_over=False, at=now
+                )
         async with self.database.transaction() as db:
             await credit_payment.credit_payment(db, held, hash_of(held), at=now)
 
@@ -139,29 +148,36 @@ class Owner:
             await move_plan(db, locked, trigger, facts, now=self.clock.now())
 
     async def repeat(self) -> None:
-        """Make a failed leg due again, also of a run that has used its credit."""
+        """Make the failed legs of a run due again, of one that has used its credit if there is."""
         plan, now = self.rng.choice(self.plans), self.clock.now()
         async with self.database.transaction() as db:
             locked = await proposal_store.lock_plan(db, plan.terms.id)
-            if (
-                locked is None
-                or not locked.may_run
-                or await run_store.list_open(db, locked.terms.id)
-            ):
+            if locked is None or not locked.may_run:
                 return
-            await db.execute(
+            rows = await db.fetch(
                 """
-                UPDATE automation_runs r
-                SET state = 'scheduled', finished_at = NULL, attempts = 0, due_at = $2,
-                    deadline_at = $2 + interval '1 hour', is_charged = EXISTS (
-                        SELECT FROM automation_runs s WHERE s.state = 'succeeded'
-                        AND (s.proposal_id, s.run_index) = (r.proposal_id, r.run_index))
-                WHERE id = (SELECT id FROM automation_runs
-                            WHERE proposal_id = $1 AND state = 'failed' ORDER BY id LIMIT 1)
+                SELECT run_index, array_agg(id ORDER BY leg_index) FILTER (
+                           WHERE state <> 'succeeded') AS failed,
+                       bool_or(is_charged OR state = 'succeeded') AS is_charged
+                FROM automation_runs WHERE proposal_id = $1 GROUP BY run_index
+                HAVING bool_and(finished_at IS NOT NULL) AND bool_or(state = 'failed')
+                ORDER BY is_charged DESC, (run_index * 7919 + $2) % 101
                 """,
                 plan.terms.id,
-                now,
+                self.rng.randrange(101),
             )
+            for row in rows[:1]:
+                await db.execute(
+                    "UPDATE automation_runs SET deadline_at = $2 WHERE id = ANY ($1::text[])",
+                    row["failed"],
+                    now + timedelta(hours=1),
+                )
+                await run_history_store.repeat_legs(
+                    db, plan.terms.id, row["failed"], at=now, is_charged=row["is_charged"]
+                )
+                is_busy = await run_store.has_unresolved(db, plan.terms.id)
+                if is_busy or await run_store.is_between_legs(db, plan.terms.id):
+                    raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, "a run is in progress")
 
     async def run(self) -> None:
         """Execute what is due, at whatever fee the ledger asks for it."""
@@ -184,6 +200,9 @@ class Owner:
         building = await journal.advance(run, RunTrigger.CHECK_ACCEPTED)
         assert building is not None
         fee, limit = self.rng.choice(FEES) + 200, paid_limit(building, plan)
+        if not building.is_charged:
+            place = (plan.terms.id, building.run_index)
+            self.spent.sold[place] = plan.counters.credit.run_fee or 0
         if self.is_bounded and limit is not None and fee > limit:
             code = replace(building, error_class=ErrorClass.ADMISSION, error_code="fee")
             end = RunEnd(pause=PauseReason.NEW_QUOTE, fee_now=Stroops(fee))
@@ -225,7 +244,7 @@ class Owner:
             *[self.run] * 16,
             *[self.buy] * 4,
             *[self.go_on] * 6,
-            self.repeat,
+            *[self.repeat] * 6,
             self.cancel,
             self.propose,
         ]
@@ -260,7 +279,13 @@ async def test_fees_are_paid_or_within_the_loss_limit(
     assert spent.for_runs <= spent.paid - left, "runs that succeeded were paid by what is gone"
     assert spent.lost <= LOSSES
     async with database.connection() as db:
+        charged = await db.fetch(
+            "SELECT proposal_id, run_index, charged_fee FROM automation_runs"
+            " WHERE charged_fee IS NOT NULL"
+        )
         rows = await db.fetch("SELECT scope, stroops FROM automation_spend")
+    for row in charged:  # its failed legs are repeated for no more than it was sold at
+        assert row["charged_fee"] <= spent.sold[row["proposal_id"], row["run_index"]]
     booked = Counter({row["scope"]: row["stroops"] for row in rows})
     assert booked["total"] == booked["owner"] == spent.for_runs + spent.lost
     assert booked["loss"] == spent.lost

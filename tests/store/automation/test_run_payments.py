@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -197,6 +198,7 @@ async def test_foreign_landing_is_credited(database: Database) -> None:
         await quote_of(database, plan),
         "failed",
         landed_hash=bytes(31) + b"f",
+        landed_at=START,
         reason="settle_exact_stellar_foreign_landing",
     )
     await abandon(database)
@@ -212,7 +214,12 @@ async def test_payments_that_landed_in_one_foreign_transaction_are_all_credited(
     reason = "settle_exact_stellar_foreign_landing"
     for plan in plans:
         quote = await quote_of(database, plan)
-        await land(database, quote, "failed", landed_hash=bytes(31) + b"f", reason=reason)
+        landed: dict[str, Any] = {
+            "landed_hash": bytes(31) + b"f",
+            "landed_at": START,
+            "reason": reason,
+        }
+        await land(database, quote, "failed", **landed)
     await abandon(database)
     await reconcile(database, SystemClock())
     for plan in plans:
@@ -232,7 +239,8 @@ async def test_hash_of_a_landing_that_did_not_pay_credits_nothing(
 ) -> None:
     plan = await propose(database)
     quote = await quote_of(database, plan)
-    held = await land(database, quote, "failed", landed_hash=bytes(31) + b"f")
+    landed: dict[str, Any] = {"landed_hash": bytes(31) + b"f", "landed_at": START}
+    held = await land(database, quote, "failed", **landed)
     await write_settlement(database, held, **columns)
     await abandon(database)
     await reconcile(database, SystemClock())

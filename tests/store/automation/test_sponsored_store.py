@@ -1,10 +1,14 @@
 """What the paymaster sends besides runs: a row that was given up is not sent any more."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from farebox.automation.execution.sponsorship import Sponsorship
 from farebox.automation.paymaster import channel_store, sponsored_store
 from farebox.automation.paymaster.budget_store import UNLIMITED
 from farebox.automation.paymaster.sponsored_store import (
@@ -14,9 +18,10 @@ from farebox.automation.paymaster.sponsored_store import (
     SponsoredRow,
 )
 from farebox.kernel.amounts import Stroops
+from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.storage.pool import Database
+from farebox.storage.pool import Connection, Database
 from farebox.submission.fate import SentEnvelope
 from support.automation import draft_plan, put_plan
 from support.journal_rows import party
@@ -73,3 +78,29 @@ async def test_envelope_of_a_row_that_recovery_gave_up_is_not_recorded(database:
             await sponsored_store.record_sent(db, row, UNLIMITED)
     async with database.connection() as db:
         assert await db.fetchval("SELECT count(*) FROM automation_spend WHERE stroops > 0") == 0
+
+
+async def test_envelope_that_is_recorded_while_recovery_reads_its_row_keeps_the_channel(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is being sent: neither its number nor its fee is free."""
+    row, listed = await begin(database), sponsored_store.list_lost
+    async with database.connection() as db:
+        await db.execute("UPDATE automation_sponsored SET created_at = now() - interval '1 h'")
+
+    async def sign_after(db: Connection, *args: Any, **more: Any) -> Sequence[SponsoredRow]:
+        lost = await listed(db, *args, **more)
+        assert [each.sent for each in lost] == [None]
+        async with database.transaction() as other:
+            await sponsored_store.record_sent(other, row, UNLIMITED)
+        return lost
+
+    monkeypatch.setattr(sponsored_store, "list_lost", sign_after)
+    needs: Any = SimpleNamespace(network=Network.TESTNET)
+    await Sponsorship(needs, database, SystemClock()).recover()
+    async with database.connection() as db:
+        found = await sponsored_store.find_row(db, row.id)
+        held = await db.fetchval("SELECT sponsored_id FROM automation_channels")
+        spent = await db.fetchval("SELECT stroops FROM automation_spend WHERE scope = 'total'")
+    assert found is not None
+    assert (found.outcome, held, spent) == (SponsoredOutcome.PREPARED, row.id, 1_000)

@@ -1,5 +1,7 @@
 """A landing pays for one request: wherever it was landed, and whatever was lost meanwhile."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
@@ -18,7 +20,9 @@ from farebox.gateway.delivery.outcome import (
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.kernel.networks import Network
-from farebox.storage.pool import Database
+from farebox.kernel.secret import Secret
+from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.pool import Connection, Database
 from farebox.x402.reasons import Reason
 from support.gateway_payments import (
     HASH,
@@ -31,6 +35,7 @@ from support.gateway_payments import (
     settled,
 )
 from support.losable_database import LosableDatabase
+from support.losing_database import LosingDatabase
 
 FOREIGN_HASH = "cd" * 32
 FOREIGN = NotSettled(Reason.FOREIGN_LANDING, Network.TESTNET, None, FOREIGN_HASH)
@@ -48,25 +53,33 @@ async def land_elsewhere(database: Database, new: NewPayment) -> NewPayment:
     landed = await land(database, new)
     await change_settlement(
         database,
-        "state = 'failed', reason = $1, landed_hash = $2",
+        "state = 'failed', reason = $1, landed_hash = $2, landed_at = claimed_at + interval '1 s'",
         Reason.FOREIGN_LANDING.value,
         bytes.fromhex(FOREIGN_HASH),
     )
     return landed
 
 
-async def restore(database: Database, new: NewPayment) -> NewPayment:
+async def restore(
+    database: Database, new: NewPayment, *, landed_at: str = "now() + interval '1 minute'"
+) -> NewPayment:
     """A settlement that was lost and restored: answered to nobody who is known."""
     landed = await land(database, new)
     term = new.term
     await change_settlement(
         database,
-        "answered_at = now(), asset = $1, amount = $2, pay_to = $3",
+        f"answered_at = now(), restored_at = now(), landed_at = {landed_at}, asset = $1,"
+        " amount = $2, pay_to = $3",
         term.asset,
         term.amount,
         term.pay_to,
     )
     return landed
+
+
+async def change(database: Database, change: str) -> None:
+    async with database.connection() as db:
+        await db.execute(f"UPDATE gateway_payments SET {change}")
 
 
 async def row_of(database: Database, new: NewPayment) -> GatewayPayment | None:
@@ -161,6 +174,33 @@ async def test_restored_settlement_of_no_known_request_is_owed_and_never_deliver
     assert await in_progress(database, new) == (1, 0)
 
 
+async def test_restored_settlement_that_landed_before_its_reservation_is_owed(
+    database: Database,
+) -> None:
+    """Whoever reads the ledger may reserve, lose the hold in an outage, and present it again.
+
+    Control: a build that asks only for an earlier call delivers to the stranger.
+    """
+    new = new_payment(await enabled_wrapper(database))
+    new = await restore(database, new, landed_at="clock_timestamp()")
+    await reserved_before(database, new)
+    outcome = await payer_of(database, ScriptedSettler(DUPLICATE)).pay(paid_request(new))
+    assert isinstance(outcome, NoAttemptLeft)
+    assert outcome.payment.state is PaymentState.OWED
+
+
+async def test_settlement_that_was_answered_before_its_caller_was_recorded_pays_for_nothing(
+    database: Database,
+) -> None:
+    """Control: a build that takes it for restored owes it to whoever shows the old payment."""
+    new = await restore(database, new_payment(await enabled_wrapper(database)))
+    await reserved_before(database, new)
+    await change_settlement(database, "restored_at = NULL")
+    outcome = await payer_of(database, ScriptedSettler(DUPLICATE)).pay(paid_request(new))
+    assert outcome == PaymentUsed(HASH)
+    assert await row_of(database, new) is None
+
+
 async def test_restored_settlement_of_another_transfer_pays_for_nothing(
     database: Database,
 ) -> None:
@@ -218,6 +258,40 @@ async def test_landing_that_cannot_be_recorded_is_told_and_recorded_by_the_repea
         await db.execute("UPDATE gateway_payments SET attempt_until = now()")
     again = await payer_of(database, ScriptedSettler(settled(new))).pay(paid_request(new))
     assert isinstance(again, AttemptStarted)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_landing_whose_commit_is_unanswered_begins_the_attempt_that_it_wrote(
+    database: Database, postgres_url: Secret[str], method: str
+) -> None:
+    """Control: a build that takes it for lost leaves an attempt that nobody makes."""
+    new = await land(database, new_payment(await enabled_wrapper(database), method=method))
+    async with LosingDatabase(postgres_url) as losing:
+        losing.lost_commits = 1
+        outcome = await payer_of(losing, ScriptedSettler(settled(new))).pay(paid_request(new))
+    assert isinstance(outcome, AttemptStarted)
+    assert outcome.payment == await row_of(database, new)
+    assert outcome.payment.attempts == 1
+
+
+async def test_unanswered_landing_does_not_take_the_attempt_of_another_call(
+    database: Database, postgres_url: Secret[str]
+) -> None:
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+
+    class Following(LosingDatabase):
+        """Another call begins an attempt before this one reads the row again."""
+
+        @asynccontextmanager
+        async def transaction(self) -> AsyncIterator[Connection]:
+            async with super().transaction() as db:
+                yield db
+            await change(database, "epoch = epoch + 1")
+            raise DatabaseUnavailable("the answer is lost")
+
+    async with Following(postgres_url) as losing:
+        outcome = await payer_of(losing, ScriptedSettler(settled(new))).pay(paid_request(new))
+    assert isinstance(outcome, LandingNotRecorded)
 
 
 async def test_outage_while_a_paid_request_is_continued_is_told_with_its_payment(

@@ -15,14 +15,17 @@ from farebox.gateway.delivery.outcome import (
     LimitReached,
     NoAttemptLeft,
     NotPaid,
+    NotServed,
     PaymentPending,
     PaymentUsed,
     PayOutcome,
     Replayed,
     WrapperChanged,
 )
+from farebox.gateway.delivery.reconcile import GatewayReconciler
 from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.kernel.caller import Caller, CallerKind
+from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
 from farebox.vault.sealed_bytes import ByteSealer
@@ -264,19 +267,45 @@ async def test_undelivered_request_is_attempted_again_without_settling(database:
     assert await in_progress(database, request) == (1, 0)
 
 
-@pytest.mark.parametrize(("is_repeatable", "attempts"), [(False, 1), (True, 2)])
-async def test_post_with_unknown_outcome_is_repeated_only_if_the_wrapper_says_so(
-    database: Database, is_repeatable: bool, attempts: int
+@pytest.mark.parametrize("is_sent", [False, True])
+async def test_post_whose_process_dies_is_attempted_again_unless_it_was_sent(
+    database: Database, is_sent: bool
 ) -> None:
-    wrapper = await enabled_wrapper(database, is_repeatable=is_repeatable)
-    new = await land(database, new_payment(wrapper, method="POST"))
+    """Control: a build that writes it down with the attempt owes what was never sent."""
+    new = await land(database, new_payment(await enabled_wrapper(database), method="POST"))
     request, payer = paid_request(new), payer_of(database, ScriptedSettler(settled(new)))
     payment = started(await payer.pay(request))
-    assert payment.may_repeat is is_repeatable
-    async with database.connection() as db:  # the attempt ends with its process
-        await db.execute("UPDATE gateway_payments SET attempt_until = NULL")
+    async with database.connection() as db:
+        if is_sent:
+            assert await payment_store.record_sending(db, payment) is not None
+        await db.execute("UPDATE gateway_payments SET attempt_until = now()")
+    await GatewayReconciler(database, SystemClock()).reconcile()
     outcome = await payer.pay(request)
-    assert isinstance(outcome, AttemptStarted if attempts == 2 else NoAttemptLeft)
+    assert isinstance(outcome, NoAttemptLeft if is_sent else AttemptStarted)
+
+
+@pytest.mark.parametrize(("is_repeatable", "method", "may_repeat"), [
+    (False, "POST", False), (True, "POST", True), (False, "PATCH", False), (False, "PUT", True),
+])  # fmt: skip
+async def test_post_is_repeated_after_an_unknown_outcome_only_if_the_wrapper_says_so(
+    database: Database, is_repeatable: bool, method: str, may_repeat: bool
+) -> None:
+    wrapper = await enabled_wrapper(database, is_repeatable=is_repeatable)
+    assert paid_request(new_payment(wrapper, method=method)).may_repeat is may_repeat
+
+
+async def test_paid_request_beyond_the_limit_of_concurrency_is_told_that_it_is_paid(
+    database: Database,
+) -> None:
+    """Control: a build that refuses it like a new one withholds the receipt."""
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+    payer = payer_of(database, ScriptedSettler(settled(new)))
+    await end(database, started(await payer.pay(paid_request(new))), PaymentState.PAID)
+    async with database.connection() as db:
+        await db.execute("UPDATE wrapper_counters SET in_progress = 50")
+    outcome = await payer.pay(paid_request(new))
+    assert isinstance(outcome, NotServed)
+    assert (outcome.payment.tx_hash, outcome.payment.attempts) == (HASH, 1)
 
 
 async def test_delivered_response_is_replayed_byte_for_byte(database: Database) -> None:

@@ -59,7 +59,6 @@ async def begin(
             other(known),
             attempt_for=A_MINUTE,
             concurrent_requests=concurrent_requests,
-            may_repeat=True,
         )
 
 
@@ -396,3 +395,61 @@ async def test_attempt_is_given_back_by_its_owner_alone(database: Database) -> N
     async with database.connection() as db:
         assert not await payment_store.return_attempt(db, second)
         assert await payment_store.read_lease(db, second) is None
+
+
+# how a replica of the version before takes a payment
+_TAKEN_BY_OLDER = "attempts = attempts + 1, attempt_until = now() + interval '1 minute'"
+
+
+async def test_attempt_of_an_older_replica_is_not_ended_by_a_newer_one(database: Database) -> None:
+    """Control: by the epoch alone, which older replicas do not raise, the lost attempt ends it."""
+    new = new_payment(await enabled_wrapper(database))
+    lost = await paid(database, new)
+    async with database.connection() as db:
+        await db.execute(f"UPDATE gateway_payments SET {_TAKEN_BY_OLDER}")
+        assert await payment_store.read_lease(db, lost) is None
+        assert await payment_store.record_sending(db, lost) is None
+        assert not await payment_store.return_attempt(db, lost)
+        assert not await payment_store.end_unattended(db, lost, PaymentState.OWED)
+    assert not await end(database, lost, PaymentState.DELIVERED)
+
+
+async def test_reservation_that_an_older_replica_holds_is_not_released(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    async with database.connection() as db:
+        first = await reservation_store.reserve(db, new, held_for=timedelta(0))
+        assert first is not None
+        await db.execute(f"UPDATE gateway_payments SET {_TAKEN_BY_OLDER}")
+        assert not await reservation_store.release(db, first)
+
+
+async def test_hold_raises_the_number_by_which_older_replicas_know_their_own(
+    database: Database,
+) -> None:
+    """Control: a first holder of the version before, whose time has passed, deletes the row."""
+    new = new_payment(await enabled_wrapper(database))
+    async with database.connection() as db:
+        first = await reservation_store.reserve(db, new, held_for=timedelta(0))
+        assert first is not None
+        held = await reservation_store.hold_reservation(db, first, held_for=A_MINUTE)
+        assert held is not None
+        assert (first.attempts, held.attempts) == (0, 1)
+        row = await payment_store.record_paid(db, held, HASH, attempt_for=A_MINUTE)
+    assert row is not None
+    assert row.attempts == 1
+
+
+async def test_sending_is_recorded_within_the_time_of_the_attempt_alone(
+    database: Database,
+) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    row = await paid(database, new)
+    async with database.connection() as db:
+        left = await payment_store.record_sending(db, row)
+        assert left is not None
+        assert timedelta(0) < left <= A_MINUTE
+        known = await payment_store.find_payment(db, new.identity)
+        assert known is not None
+        assert not known.may_repeat
+        await db.execute("UPDATE gateway_payments SET may_repeat = true, attempt_until = now()")
+        assert await payment_store.record_sending(db, row) is None

@@ -105,7 +105,8 @@ async def test_foreign_landing_pays_for_the_request_that_it_was_proven_for(
     )
     await write_state(database, "failed")
     async with database.connection() as db:
-        await db.execute("UPDATE settlements SET reason = $1, landed_hash = tx_hash", reason)
+        change = "reason = $1, landed_hash = tx_hash, landed_at = claimed_at + interval '1 s'"
+        await db.execute(f"UPDATE settlements SET {change}", reason)
         if is_other:
             await db.execute("UPDATE settlements SET request_digest = $1", bytes(32))
     await reconcile(database)
@@ -181,8 +182,10 @@ async def test_attempt_whose_time_has_passed_is_ended(
     async with database.connection() as db:
         held = await reservation_store.reserve(db, new, held_for=NO_TIME)
         assert held is not None
-        await payment_store.record_paid(db, held, HASH, attempt_for=NO_TIME, may_repeat=may_repeat)
-        await db.execute("UPDATE gateway_payments SET attempts = $1", attempts)
+        await payment_store.record_paid(db, held, HASH, attempt_for=NO_TIME)
+        await db.execute(
+            "UPDATE gateway_payments SET attempts = $1, may_repeat = $2", attempts, may_repeat
+        )
     for _ in range(2):
         await reconcile(database)
     row = await row_of(database, new)

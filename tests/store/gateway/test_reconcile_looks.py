@@ -204,7 +204,8 @@ async def test_unproven_settlement_of_another_request_releases_the_reservation(
 async def test_restored_settlement_of_a_reservation_is_owed(database: Database) -> None:
     new = await landed(database, new_payment(await enabled_wrapper(database)), age="1 minute")
     term = new.term
-    change = "answered_at = now(), asset = $2, amount = $3, pay_to = $4"
+    change = "answered_at = now(), restored_at = now(), landed_at = now(), asset = $2, amount = $3"
+    change += ", pay_to = $4"
     await write(database, change, new, term.asset, term.amount, term.pay_to)
     await one_pass(database)
     row = await row_of(database, new)
@@ -215,7 +216,7 @@ async def test_restored_settlement_of_a_reservation_is_owed(database: Database) 
 async def test_success_of_a_landing_elsewhere_is_taken(database: Database) -> None:
     """Control: a build that leaves it free gives the success of one transfer twice."""
     new = await landed(database, new_payment(await enabled_wrapper(database)), age="1 minute")
-    change = "state = 'failed', reason = $2, landed_hash = tx_hash"
+    change = "state = 'failed', reason = $2, landed_hash = tx_hash, landed_at = now()"
     await write(database, change, new, Reason.FOREIGN_LANDING.value)
     await one_pass(database)
     row = await row_of(database, new)

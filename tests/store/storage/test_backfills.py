@@ -1,8 +1,11 @@
 """Migrations fill new columns from the rows of earlier versions."""
 
+import asyncio
+
 from farebox.kernel.secret import Secret
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
+from support.waiting import until
 
 
 async def test_migration_marks_only_contract_accounts_of_earlier_sign_ins_as_on_ledger(
@@ -78,5 +81,29 @@ async def test_migration_makes_an_epoch_of_the_holders_that_were_counted_as_atte
         async with database.connection() as db:
             rows = await db.fetch("SELECT state, epoch, attempts FROM gateway_payments")
     assert {tuple(row) for row in rows} == {
-        ("reserved", 3, 0), ("paid", 3, 3), ("delivered", 0, 3),
+        ("reserved", 3, 3), ("paid", 3, 3), ("delivered", 0, 3),
     }  # fmt: skip
+
+
+async def test_migration_of_the_gateway_waits_for_a_landing_without_a_deadlock(
+    empty_database_url: Secret[str],
+) -> None:
+    """A landing locks its settlement, then its payment.
+
+    Control: a migration that changes `gateway_payments` first makes the landing wait for it.
+    """
+    steps = packaged_migrations()
+    fences = next(step.number for step in steps if step.name.endswith("_payment_fences.sql"))
+    await migrate(empty_database_url, [step for step in steps if step.number < fences])
+    async with Database(empty_database_url, connections=2) as database:
+        async with database.transaction() as landing:
+            await landing.execute("UPDATE settlements SET answered_at = NULL")
+            migrating = asyncio.create_task(migrate(empty_database_url, steps))
+
+            async def waits() -> bool:
+                async with database.connection() as db:
+                    return bool(await db.fetchval("SELECT true FROM pg_locks WHERE NOT granted"))
+
+            await until(waits)
+            await landing.execute("UPDATE gateway_payments SET attempt_until = NULL")
+        await migrating

@@ -57,6 +57,7 @@ ENVELOPE = sealed(transaction([OPERATION], source=SENDER.public_key, sequence=5)
 _CALL = read_landed_call(ENVELOPE)
 assert _CALL is not None
 HASH = _CALL.hash(Network.TESTNET.id).hex()
+LANDED = LandedEnvelope(ENVELOPE, START)
 
 
 class Nobody:
@@ -73,7 +74,7 @@ class Node(FakeRpc):
     oldest: int = 1
     is_used: bool = False
     hashes: tuple[str, ...] = ()
-    envelope: LandedEnvelope | NoEnvelope = field(default_factory=lambda: LandedEnvelope(ENVELOPE))
+    envelope: LandedEnvelope | NoEnvelope = LANDED
     refusal: int | None = None
     holds: range = range(10**6)  # the ledgers with the transfers
     searched: list[TransferWindow] = field(default_factory=list)
@@ -138,7 +139,7 @@ async def test_transfer_of_another_kind_with_the_nonce_is_no_landing(
     call = read_landed_call(envelope)
     assert call is not None
     hashes = (call.hash(Network.TESTNET.id).hex(),)
-    node = Node(ledger=110, is_used=True, hashes=hashes, envelope=LandedEnvelope(envelope))
+    node = Node(ledger=110, is_used=True, hashes=hashes, envelope=LandedEnvelope(envelope, START))
     assert await landings(node).find_by_nonce(SPENT, as_of_ledger=110) is None
 
 
@@ -205,6 +206,7 @@ async def test_foreign_landing_is_found_by_its_transfer_when_its_nonce_entry_is_
     ended = await status_resolver(landings(gone), ManualClock()).resolve(fate, CLAIM, ours)
     assert ended is not None
     assert (ended.reason, ended.landed_hash) == (Reason.FOREIGN_LANDING, bytes.fromhex(HASH))
+    assert ended.landed_at == START
 
 
 async def test_foreign_landing_is_found_by_its_nonce_outside_the_ledgers_searched() -> None:

@@ -4,11 +4,14 @@ import asyncio
 from dataclasses import replace
 from uuid import UUID
 
+import pytest
+
 from farebox.facilitator.journal.claim_release import ClaimReleaser
 from farebox.facilitator.journal.foreign_landing import LostRecord
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import (
     Claim,
+    NotSettled,
     PaymentIdentity,
     Pending,
     Settled,
@@ -18,12 +21,17 @@ from farebox.facilitator.settlement import (
     StoredResponse,
 )
 from farebox.facilitator.settling.idempotency import StoredResponses
+from farebox.facilitator.settling.journal_verifier import (
+    CollectableSuccess,
+    RecordedPayment,
+    judge_recorded,
+)
 from farebox.facilitator.settling.send_payment import SettleTimeouts
 from farebox.facilitator.settling.settle import Settler
 from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.facilitator.settling.shutdown_signal import ShutdownSignal
 from farebox.facilitator.verification.verdict import Accepted, SignedTransfer
-from farebox.kernel.caller import Caller
+from farebox.kernel.caller import Caller, CallerKind, OwnerId
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.simulation_slots import Requester
@@ -57,6 +65,7 @@ ROW = Settlement(
 )
 DATABASE = Database(Secret("postgresql://nobody@127.0.0.1:1/none"))
 TIMEOUTS = SettleTimeouts(answer_s=30, channel_s=1)
+SERVICE = Caller(OwnerId("user_seller"), CallerKind.SERVICE)
 
 
 class ScriptedJournal:
@@ -207,3 +216,20 @@ async def test_repeated_settle_keeps_one_deadline_when_it_waited_for_a_hash() ->
     assert isinstance(await settling.settle(request), Settled)
     assert clock.monotonic() == 110
     assert sender.resumed_until == [100 + TIMEOUTS.answer_s]
+
+
+@pytest.mark.parametrize("state", [SettlementState.SUBMITTED, SettlementState.CONFIRMED])
+async def test_stranger_with_the_bytes_of_a_sale_gets_no_success(state: SettlementState) -> None:
+    """Everybody can build them from the ledger; control: a settlement of its own is repeated."""
+    for is_purchase in (True, False):
+        row = replace(ROW, state=state, is_purchase=is_purchase)
+        sender = WaitingSender()
+        sender.ended.set()
+        settling = settler(ScriptedJournal(row), sender)
+        stranger = await settling.settle(identified(settling))
+        assert isinstance(stranger, NotSettled if is_purchase else Settled)
+        own = settling.identify(PAYMENT, key=None, caller=SERVICE, client="")
+        assert isinstance(own, SettleRequest)
+        assert isinstance(await settling.settle(own), Settled)
+        verified = judge_recorded(row, PAYMENT.request_digest())
+        assert isinstance(verified, RecordedPayment if is_purchase else CollectableSuccess)

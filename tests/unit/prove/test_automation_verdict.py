@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from stellar_sdk import InvokeHostFunction
 
+from e2e.automation_payments import PRICE
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.addresses import Address
 from prove.automation_plans import ProvenPlan
@@ -86,7 +87,7 @@ def plan_row(**changes: Any) -> dict[str, Any]:
 
 
 def credit(kind: str, runs: int) -> dict[str, Any]:
-    return {"owner": "user_1", "kind": kind, "runs": runs, "proposal_id": PLAN.id}
+    return {"owner": "user_1", "kind": kind, "amount": runs * PRICE, "proposal_id": PLAN.id}
 
 
 CREDITS = [credit("grant", 1), credit("purchase", 1), credit("consume", -1), credit("consume", -1)]

@@ -19,6 +19,7 @@ from prove import (
     limits_fair_control,
     mcp_control,
     nodes_control,
+    owner_control,
 )
 from prove.broken_build import sources_with_changes, sources_with_ends
 
@@ -38,6 +39,8 @@ for fair in limits_fair_control.Control:
     BUILDS[f"limits_fair, {fair.name}"] = build
 for node in nodes_control.Control:
     BUILDS[f"nodes, {node.name}"] = partial(nodes_control.broken_sources, control=node)
+for owner in owner_control.OwnerControl:
+    BUILDS[f"owners, {owner.name}"] = partial(owner_control.broken_sources, control=owner)
 for database in database_control.Control:
     BUILDS[f"database, {database.name}"] = partial(
         database_control.broken_sources, control=database

@@ -1,6 +1,7 @@
 """The search for transfers: nonce keys, the request, and the responses of a node."""
 
 import base64
+from datetime import UTC, datetime
 
 import pytest
 from stellar_sdk import Address as SdkAddress
@@ -86,9 +87,13 @@ def test_event_with_an_invalid_transaction_hash_is_malformed(text: str) -> None:
 
 def test_envelope_is_read_only_of_a_successful_transaction() -> None:
     text = base64.b64encode(b"raw").decode()
-    assert read_envelope_response(EnvelopeBody("SUCCESS", text)) == LandedEnvelope(b"raw")
+    landed = LandedEnvelope(b"raw", datetime.fromtimestamp(1_700_000_000, UTC))
+    assert read_envelope_response(EnvelopeBody("SUCCESS", text, "1700000000")) == landed
     assert read_envelope_response(EnvelopeBody("FAILED", text)) == NoEnvelope(is_unknown=False)
     assert read_envelope_response(EnvelopeBody("NOT_FOUND")) == NoEnvelope(is_unknown=True)
     for wrong in (None, "AA=A", "%%%"):
         with pytest.raises(MalformedResponse):
-            read_envelope_response(EnvelopeBody("SUCCESS", wrong))
+            read_envelope_response(EnvelopeBody("SUCCESS", wrong, "1700000000"))
+    for wrong in (None, "", "soon"):
+        with pytest.raises(MalformedResponse):
+            read_envelope_response(EnvelopeBody("SUCCESS", text, wrong))

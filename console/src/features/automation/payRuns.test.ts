@@ -29,6 +29,8 @@ const PAYMENT: SignedPayment<typeof ORDER> = {
   isPaid: false,
   isOver: false,
 };
+const TRANSACTION_FAILED = "settle_exact_stellar_transaction_failed";
+const FAILED = { details: { error: TRANSACTION_FAILED }, receipt: { success: false, errorReason: TRANSACTION_FAILED } };
 const STATUSES = Array.from({ length: 400 }, (_, index) => 200 + index);
 
 interface Members {
@@ -72,13 +74,19 @@ describe("an order with a payment", () => {
   test("is answered by an offer of its own route, or by a failure with its receipt", () => {
     const offered = readFailedOrder(errorOf(402, { details: { ...OFFER, error: "insufficient_funds" } }), ORDER);
     expect(offered).toMatchObject({ kind: "offer", reason: expect.stringContaining("insufficient_funds") as string });
-    const receipt = { success: false, errorReason: "transaction_failed" };
-    const failed = readFailedOrder(errorOf(402, { details: { error: "transaction_failed" }, receipt }), ORDER);
-    expect(failed).toMatchObject({ kind: "refused", isFailedOnLedger: true });
+    expect(readFailedOrder(errorOf(402, FAILED), ORDER)).toMatchObject({ kind: "refused", isFailedOnLedger: true });
     for (const reason of ["settlement_pending", "settle_exact_stellar_foreign_landing"]) {
       const inDoubt = errorOf(402, { details: { error: reason }, receipt: { success: false, errorReason: reason } });
       expect(readFailedOrder(inDoubt, ORDER).kind).toBe("open");
     }
+  });
+
+  test("whose transaction failed on the ledger is kept until its authorization has expired", () => {
+    const outcome = readFailedOrder(errorOf(402, FAILED), ORDER);
+    const after = (isOver: boolean): RunsFlow =>
+      nextFlow<typeof ORDER, never>({ step: "paying", payment: PAYMENT }, { type: "sent", outcome: outcome as never, isOver, now: 0 });
+    expect(after(false)).toMatchObject({ step: "waiting", payment: PAYMENT, last: { mayRepeat: true } });
+    expect(after(true)).toMatchObject({ step: "ended", outcome: { kind: "refused" } });
   });
 
   test("is paid when the service has confirmed it for this plan", () => {

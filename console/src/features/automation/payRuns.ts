@@ -34,6 +34,8 @@ export function readRuns(answer: unknown, { id }: RunOrder, hasPayment: boolean)
   return openOutcome({ message: "The payment is not final yet.", transaction: known });
 }
 
+const FAILED = "Its authorization is public until it expires, and may still pay: look at your account before you pay again.";
+
 /** Reads a 402: an offer of this order's own route, or the failure of a payment, with its receipt. */
 function readRefused(error: ApiError, order: RunOrder, hasPayment: boolean): RunsOutcome | null {
   const body = asRecord(error.details);
@@ -47,7 +49,7 @@ function readRefused(error: ApiError, order: RunOrder, hasPayment: boolean): Run
   }
   const { success, errorReason } = error.receipt ?? {};
   if (success !== false || errorReason !== reason) return null;
-  return { kind: "refused", message: `The payment has failed, and nothing was moved. Reason: ${reason}.`, answer: null, isFailedOnLedger: true };
+  return { kind: "refused", message: `The transaction of this payment has failed. Reason: ${reason}. ${FAILED}`, answer: null, isFailedOnLedger: true };
 }
 
 /** Reads what was thrown in place of an answer to an order with a payment. */

@@ -1,7 +1,7 @@
 """The ledger of credit: an owner's balance on a network is the sum of its rows, in each asset.
 
 A payment is a purchase, keyed by the payment; what a plan takes of the balance is a row below 0.
-Amounts are base units. `runs` says how many runs a row was about, and counts for nothing.
+Amounts are base units. Old rows also have a number of `runs`, which counts for nothing.
 """
 
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from typing import Final
 
 from farebox.automation.credits.run_payment import RunPayment
 from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.automation.runs.credit_store import return_credit
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import OwnerId
@@ -76,55 +77,75 @@ async def add_purchase(db: Connection, terms: PlanTerms, payment: RunPayment) ->
         Conflict: the payment is credited already.
     """
     quote = payment.quote
-    await db.execute(
+    await _add(db, terms, "purchase", quote.asset, quote.total, payment_id=payment.id)
+
+
+async def add_late_purchase(db: Connection, terms: PlanTerms, payment: RunPayment) -> None:
+    """Add what a payment has paid whose quote was paid by another one meanwhile."""
+    quote = payment.quote
+    await _add(db, terms, "purchase", quote.asset, quote.total, note=_note(payment))
+
+
+async def is_credited_late(db: Connection, owner: OwnerId, payment: RunPayment) -> bool:
+    """Whether `add_late_purchase` has added a payment."""
+    found: bool = await db.fetchval(
         """
-        INSERT INTO run_credits (owner, network, kind, runs, asset, amount, proposal_id, payment_id)
-        VALUES ($1, $2, 'purchase', $3, $4, $5, $6, $7)
+        SELECT EXISTS (
+            SELECT FROM run_credits WHERE owner = $1 AND network = $2 AND note = $3)
         """,
-        terms.owner,
-        terms.network.value,
-        quote.runs - quote.from_credit,
-        quote.asset,
-        quote.total,
-        terms.id,
-        payment.id,
+        owner,
+        payment.network.value,
+        _note(payment),
     )
+    return found
 
 
 async def take_credit(db: Connection, terms: PlanTerms, payment: RunPayment) -> None:
     """Take the credit of a quote from the balance."""
     quote = payment.quote
-    await _add(db, terms, "consume", quote.asset, -quote.credit, runs=-quote.from_credit)
+    if quote.credit:
+        await _add(db, terms, "consume", quote.asset, -quote.credit)
 
 
 async def take_purchase(db: Connection, terms: PlanTerms, payment: RunPayment) -> None:
     """Take what a payment has paid for its plan."""
     quote = payment.quote
-    bought = quote.runs - quote.from_credit
-    await _add(db, terms, "consume", quote.asset, -quote.total, runs=-bought)
+    await _add(db, terms, "consume", quote.asset, -quote.total)
 
 
 async def give_back(db: Connection, terms: PlanTerms, payment: RunPayment) -> None:
     """Give the owner back the credit of a quote, which the plan did not get."""
     quote = payment.quote
-    await _add(db, terms, "return", quote.asset, quote.credit, runs=quote.from_credit)
+    if quote.credit:
+        await return_credit(db, terms, quote.asset, quote.credit)
+
+
+def _note(payment: RunPayment) -> str:
+    digest = payment.request_digest or b""
+    return f"payment of the request {digest.hex()}"
 
 
 async def _add(
-    db: Connection, terms: PlanTerms, kind: str, asset: Address, amount: int, *, runs: int
+    db: Connection,
+    terms: PlanTerms,
+    kind: str,
+    asset: Address,
+    amount: int,
+    *,
+    payment_id: str | None = None,
+    note: str | None = None,
 ) -> None:
-    if amount == 0:
-        return
     await db.execute(
         """
-        INSERT INTO run_credits (owner, network, kind, runs, asset, amount, proposal_id)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        INSERT INTO run_credits (owner, network, kind, asset, amount, proposal_id, payment_id, note)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
         terms.owner,
         terms.network.value,
         kind,
-        runs,
         asset,
         amount,
         terms.id,
+        payment_id,
+        note,
     )

@@ -4,11 +4,13 @@ The plan's row is locked first. A payment is credited together with the success 
 and the move of the plan, and once: its purchase in the ledger is keyed by it.
 """
 
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from farebox.automation.credits import credit_ledger, run_payment_store
-from farebox.automation.credits.run_payment import RunPayment
+from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
 from farebox.automation.plans.proposal_state import (
     ProposalEffect,
     ProposalFacts,
@@ -17,10 +19,11 @@ from farebox.automation.plans.proposal_state import (
 from farebox.automation.plans.proposal_store import lock_plan
 from farebox.automation.plans.proposal_transitions import may_move, move_proposal
 from farebox.automation.plans.quote import Quote
-from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.plans.stored_plan import TIME_TO_START, StoredPlan
 from farebox.automation.refusal import AutomationRefused, limit_exceeded
 from farebox.automation.runs import run_store
 from farebox.automation.runs.event_store import add_event
+from farebox.automation.runs.materialise import count_free
 from farebox.automation.runs.move_plan import move_plan
 from farebox.facilitator.journal import store as journal_store
 from farebox.facilitator.settlement import PaymentIdentity
@@ -64,6 +67,26 @@ async def check_payable(
         raise limit_exceeded("runs", f"The plan has {plan.terms.run_limit} runs.")
 
 
+async def find_room(db: Connection, plan: StoredPlan, *, at: datetime) -> int:
+    """How many runs a locked plan can buy: inside its limit, and due once they are paid."""
+    most = max(0, plan.terms.run_limit - plan.counters.runs_credited)
+    return await count_free(db, plan, at + TIME_TO_START, most=most) if most else 0
+
+
+async def check_due(db: Connection, plan: StoredPlan, *, runs: int, at: datetime) -> None:
+    """Return if so many more runs of a locked plan are due once they are paid.
+
+    Raises:
+        AutomationRefused: fewer, or none.
+    """
+    free = await count_free(db, plan, at + TIME_TO_START, most=runs)
+    if not free:
+        why = "No run is due any more, besides those that are paid."
+        raise AutomationRefused(ErrorCode.SESSION_EXPIRES_TOO_SOON, why)
+    if free < runs:
+        raise limit_exceeded("runs", f"The plan ends after {free} more runs.")
+
+
 def check_asset(plan: StoredPlan, quote: Quote) -> None:
     """Return if the quote is in the token that the plan holds, where it holds any.
 
@@ -104,9 +127,8 @@ async def reserve_payment(
     is_current = is_sent or (is_latest and quote.is_current(at))
     is_current = is_current and quote.credit <= balance
     check_asset(plan, quote)
-    if not is_sent and not plan.terms.can_begin(at):
-        why = "No run is due any more once the plan is paid and activated."
-        raise AutomationRefused(ErrorCode.SESSION_EXPIRES_TOO_SOON, why)
+    if not is_sent:
+        await check_due(db, plan, runs=1, at=at)
     await check_payable(db, plan, runs=quote.runs, is_top_up=is_top_up, is_current=is_current)
     held = await run_payment_store.reserve(db, quoted.id, identity, digest, held_for=HELD_FOR)
     if held is None:
@@ -124,26 +146,63 @@ async def credit_payment(
 ) -> RunPayment:
     """Credit the runs of a landed payment, and move its plan.
 
-    What the plan cannot use any more becomes credit of its owner.
+    What the plan cannot use any more becomes credit of its owner. Where the payment was refuted
+    while its call stood still, its credit has been given back: it is taken again, or the plan gets
+    nothing and the owner has what was paid.
 
     Raises:
         Conflict: the payment is credited already.
         SettlementTaken: another request has the settlement's success.
     """
     plan = await _lock(db, payment)
-    await credit_ledger.add_purchase(db, plan.terms, payment)
-    await _take_success(db, payment, plan.terms.owner, at)
-    confirmed = await run_payment_store.mark_confirmed(db, payment.id, tx_hash)
-    trigger = _confirmation(payment)
+    row, owner = await run_payment_store.find_payment(db, payment.id), plan.terms.owner
+    if payment.request_digest is None or not row.is_paid_by(payment.request_digest):
+        return await _credit_late(db, plan, payment, row, tx_hash, at)
+    trigger, quote = _confirmation(payment), payment.quote
     effects = move_proposal(plan.state, trigger, ProposalFacts()).effects
+    is_late = row.state is not RunPaymentState.PENDING
+    is_taken = not is_late or await _takes_late(db, plan, quote, effects)
+    await credit_ledger.add_purchase(db, plan.terms, payment)
+    await _take_success(db, payment, owner, at)
+    confirmed = await run_payment_store.mark_confirmed(db, row, tx_hash)
+    await add_event(db, plan.terms.id, "payment.confirmed", _shown(confirmed))
+    if not is_taken:
+        return confirmed
+    if is_late:
+        await credit_ledger.take_credit(db, plan.terms, payment)
     if ProposalEffect.CREDIT_RUNS in effects:
         await credit_ledger.take_purchase(db, plan.terms, payment)
     else:
         await credit_ledger.give_back(db, plan.terms, payment)
-    await add_event(db, plan.terms.id, "payment.confirmed", _shown(confirmed))
-    quote = payment.quote
     await move_plan(db, plan, trigger, ProposalFacts(), now=at, credited=quote.runs, paid=quote)
     return confirmed
+
+
+async def _takes_late(
+    db: Connection, plan: StoredPlan, quote: Quote, effects: Collection[ProposalEffect]
+) -> bool:
+    """Whether a locked plan takes the runs of a payment that was refuted, at its whole price."""
+    credit, credited = plan.counters.credit, plan.counters.runs_credited
+    is_covered = quote.credit <= await _lock_balance(db, plan, quote)
+    is_other_asset = (credit.held or credit.setup_held) and credit.asset != quote.asset
+    fits = not is_other_asset and credited + quote.runs <= plan.terms.run_limit
+    return is_covered and fits and ProposalEffect.CREDIT_RUNS in effects
+
+
+async def _credit_late(
+    db: Connection,
+    plan: StoredPlan,
+    payment: RunPayment,
+    row: RunPayment,
+    tx_hash: str,
+    at: datetime,
+) -> RunPayment:
+    """Give the owner what a payment has paid whose quote was taken by another one meanwhile."""
+    await _take_success(db, payment, plan.terms.owner, at)
+    await credit_ledger.add_late_purchase(db, plan.terms, payment)
+    told = _shown(replace(payment, tx_hash=tx_hash))
+    await add_event(db, plan.terms.id, "payment.confirmed", told)
+    return row
 
 
 async def credit_unpaid(
@@ -157,7 +216,7 @@ async def credit_unpaid(
     if quoted.quote.credit > await _lock_balance(db, plan, quoted.quote):
         raise AutomationRefused(ErrorCode.QUOTE_EXPIRED, ErrorCode.QUOTE_EXPIRED.sentence)
     await credit_ledger.take_credit(db, plan.terms, quoted)
-    confirmed = await run_payment_store.mark_confirmed(db, quoted.id, "")
+    confirmed = await run_payment_store.mark_confirmed(db, quoted, "")
     waived = ProposalTrigger.WAIVE_PAYMENT
     trigger = ProposalTrigger.CONFIRM_TOP_UP if quoted.is_top_up else waived
     facts = ProposalFacts(price_is_zero=quoted.is_free)
@@ -207,6 +266,8 @@ async def _take_success(db: Connection, payment: RunPayment, owner: OwnerId, at:
     if payment.identity is None or payment.request_digest is None:
         raise ValueError("only a presented payment is settled")
     identity, digest = payment.identity, payment.request_digest
+    if await credit_ledger.is_credited_late(db, owner, payment):
+        raise SettlementTaken
     attempt = (identity, digest, payment.success_id)
     (is_taken,) = await journal_store.take_successes(db, [attempt], at=at)
     if not is_taken and not await journal_store.was_settled_by(db, identity, digest, owner):

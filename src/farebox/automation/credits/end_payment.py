@@ -10,12 +10,10 @@ from farebox.automation.credits.credit_payment import SettlementTaken
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
 from farebox.facilitator.journal import store as journal_store
 from farebox.facilitator.settlement import (
-    FINAL_STATES,
     NotSettled,
     Pending,
     Settled,
     Settlement,
-    SettlementState,
     read_outcome_for,
 )
 from farebox.kernel.clock import Clock
@@ -122,7 +120,7 @@ class RunPaymentEnds:
         landed before it was claimed here pays for nothing.
         """
         row = await self.find_settlement(held)
-        if row is not None and has_paid(row, held.request_digest):
+        if row is not None and row.has_paid(held.request_digest):
             return await self.credit(held, row.tx_hash)
         if refusal.tx_hash:
             current = await self.read(held)
@@ -140,19 +138,7 @@ class RunPaymentEnds:
         after an earlier one, or while another caller settles it, the loop decides by the journal.
         """
         row = await self.find_settlement(held)
-        may_land = row is not None and may_have_paid(row, held.request_digest)
+        may_land = row is not None and row.may_have_paid(held.request_digest)
         if may_land or (row is None and held.holds > 1):
             return await self.leave(held)
         return await self.refute(held, failure=failure, is_over=is_over)
-
-
-def may_have_paid(row: Settlement, digest: bytes | None) -> bool:
-    """Whether the settlement of the request of this digest has landed, or may land."""
-    is_open = row.state not in FINAL_STATES and row.request_digest == digest
-    return is_open or has_paid(row, digest)
-
-
-def has_paid(row: Settlement, digest: bytes | None) -> bool:
-    """Whether the settlement of the request of this digest is proven to have landed."""
-    is_confirmed = row.state is SettlementState.CONFIRMED and row.request_digest == digest
-    return is_confirmed or row.is_paid_elsewhere(digest)

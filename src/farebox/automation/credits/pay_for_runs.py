@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from farebox.automation.credits import credit_ledger, credit_payment, run_payment_store
 from farebox.automation.credits.credit_ledger import CreditBalance
-from farebox.automation.credits.end_payment import RunPaymentEnds, may_have_paid
+from farebox.automation.credits.end_payment import RunPaymentEnds
 from farebox.automation.credits.quotes import RunQuotes
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
 from farebox.automation.plans import proposal_store
@@ -67,7 +67,7 @@ class RunsNotCharged(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """A request to pay for runs of a plan; `runs` None: as many as the plan has left."""
+    """A request to pay for runs of a plan; `runs` None: as many as are left."""
 
     caller: Caller
     proposal_id: str
@@ -149,9 +149,9 @@ class RunPayments:
         async with self._database.transaction() as db:
             plan, now = await self._lock(db, order), self._clock.now()
             self._check_available(plan.terms.network)
-            left = max(1, plan.terms.run_limit - plan.counters.runs_credited)
-            runs = left if order.runs is None else order.runs
+            runs = order.runs or max(1, await credit_payment.find_room(db, plan, at=now))
             await credit_payment.check_payable(db, plan, runs=runs, is_top_up=order.is_top_up)
+            await credit_payment.check_due(db, plan, runs=runs, at=now)
             quote = await self._quotes.offer(
                 db, plan, runs=runs, now=now, is_top_up=order.is_top_up, fresh=fresh
             )
@@ -218,7 +218,7 @@ class RunPayments:
         if held is None:
             return None
         request = self._identify(order, payment)
-        if isinstance(request, NotSettled):  # its authorization has expired meanwhile
+        if isinstance(request, NotSettled):  # by rules that have changed meanwhile
             return RunsDecided(await self._ends.resolve(held))
         return await self._settle(order, held, request)
 
@@ -233,7 +233,7 @@ class RunPayments:
         try:
             async with self._database.transaction() as db:
                 (row,) = await journal_store.find_settlements(db, [request.identity])
-                is_sent = row is not None and may_have_paid(row, digest)
+                is_sent = row is not None and row.may_have_paid(digest)
                 held = await credit_payment.reserve_payment(
                     db, known, request.identity, digest, at=self._clock.now(), is_sent=is_sent
                 )

@@ -47,10 +47,9 @@ async def add_quote(
         f"""
         INSERT INTO automation_payments AS y (
             id, proposal_id, quote_revision, runs, network, asset, amount, pay_to,
-            payment_identifier, is_top_up, state, valid_until, per_run, setup, from_credit,
-            credit, fee_stroops, install_fee)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'quoted', $11, $12, $13, $14, $15, $16,
-                $17)
+            payment_identifier, is_top_up, state, valid_until, per_run, setup, credit,
+            fee_stroops, install_fee)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'quoted', $11, $12, $13, $14, $15, $16)
         RETURNING {_COLUMNS}
         """,
         new_id("apay"),
@@ -66,7 +65,6 @@ async def add_quote(
         quote.valid_until,
         quote.per_run,
         quote.setup,
-        quote.from_credit,
         quote.credit,
         quote.fees.run,
         quote.fees.install,
@@ -197,30 +195,35 @@ async def release_hold(
         UPDATE automation_payments
         SET held_until = clock_timestamp() + $4::interval, updated_at = clock_timestamp(),
             tx_hash = coalesce($3, tx_hash)
-        WHERE id = $1 AND state = 'pending' AND holds = $2
+        WHERE id = $1 AND state = 'pending' AND holds = $2 AND reserved_at = $5
         """,
         held.id,
         held.holds,
         bytes.fromhex(tx_hash) or None,
         look_after,
+        held.reserved_at,
     )
 
 
-async def mark_confirmed(db: Connection, payment_id: str, tx_hash: str) -> RunPayment:
-    """Record that a payment landed; `tx_hash` is empty where nothing was to be paid."""
+async def mark_confirmed(db: Connection, payment: RunPayment, tx_hash: str) -> RunPayment:
+    """Record that a payment landed, whose row was read under the lock of its plan.
+
+    `tx_hash` is empty where nothing was to be paid.
+    """
     row = await db.fetchrow(
         f"""
         UPDATE automation_payments y
         SET state = 'confirmed', tx_hash = $2, failure = NULL, held_until = NULL,
             updated_at = clock_timestamp()
-        WHERE y.id = $1
+        WHERE y.id = $1 AND y.state = $3
         RETURNING {_COLUMNS}
         """,
-        payment_id,
+        payment.id,
         bytes.fromhex(tx_hash) or None,
+        payment.state.value,
     )
     if row is None:
-        raise ValueError("a presented payment is never deleted")
+        raise ValueError("a payment changes under the lock of its plan alone")
     return _read(row)
 
 
@@ -237,7 +240,7 @@ async def mark_refuted(
         SET state = CASE WHEN $5 THEN 'failed' ELSE 'quoted' END, tx_hash = $3, failure = $4,
             held_until = NULL, updated_at = clock_timestamp(),
             payer = CASE WHEN $5 THEN y.payer END, nonce = CASE WHEN $5 THEN y.nonce END
-        WHERE y.id = $1 AND y.state = 'pending' AND y.holds = $2
+        WHERE y.id = $1 AND y.state = 'pending' AND y.holds = $2 AND y.reserved_at = $6
         RETURNING {_COLUMNS}
         """,
         held.id,
@@ -245,6 +248,7 @@ async def mark_refuted(
         bytes.fromhex(tx_hash) or None,
         failure,
         is_over,
+        held.reserved_at,
     )
     return None if row is None else _read(row)
 

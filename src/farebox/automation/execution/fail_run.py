@@ -18,7 +18,6 @@ _LATEST_LOOK: Final = timedelta(hours=1)
 _LATEST_LOOK_AT_BUDGETS: Final = timedelta(minutes=5)  # what is given back is announced besides
 _LOOK_SHARE: Final = 4  # of the time that the run has waited
 _STOPPED_FOR: Final = timedelta(seconds=30)  # between two looks at the operator's switch
-_LOSSES_FOR: Final = timedelta(seconds=30)  # likewise: the runs under way may have succeeded
 _CHANNEL_WAIT: Final = timedelta(seconds=2)
 
 
@@ -54,16 +53,12 @@ class RunFailures:
         return await self._journal.move(run, retry.trigger, after, end)
 
     async def defer_for_budget(self, run: Run, code: str) -> Run | None:
-        """Let a run wait while a budget is used up: `run_store.wake_deferred` ends that."""
+        """Let a run wait while a budget, or what failed runs may lose, is used up.
+
+        `run_store.wake_deferred` ends the wait for a budget.
+        """
         after = replace(run.without_channel(), reason=code, error_class=ErrorClass.BUDGET)
         due_at = _next_look(run, self._clock.now(), latest=_LATEST_LOOK_AT_BUDGETS)
-        after = replace(after, error_code=code, due_at=due_at)
-        return await self._journal.move(run, RunTrigger.DEFER, after)
-
-    async def wait_for_losses(self, run: Run, code: str) -> Run | None:
-        """Let a run wait while what failed runs may lose is used up, those under way included."""
-        after = replace(run.without_channel(), reason=code, error_class=ErrorClass.BUDGET)
-        due_at = self._clock.now() + _LOSSES_FOR
         after = replace(after, error_code=code, due_at=due_at)
         return await self._journal.move(run, RunTrigger.DEFER, after)
 

@@ -2,8 +2,8 @@
 
 What an absence proves is `submission`'s; here the use of the run's authorization is added. A run
 whose outcome is unknown is observed until it is proven, ever more seldom, and never tried again
-meanwhile. Only nodes that answer, and whose history no longer reaches back, end the search: however
-long an outage lasts, it proves nothing.
+meanwhile. Only nodes that answer end the search, by a history that no longer reaches back, or by a
+mandate that is gone: however long an outage lasts, it proves nothing.
 """
 
 from dataclasses import replace
@@ -39,8 +39,7 @@ from farebox.automation.runs.run_state import RunState, RunTrigger
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.stellar.events import decode_contract_event
-from farebox.stellar.rpc import LedgerStatus, TransactionFound
-from farebox.submission.deliver import BAD_SEQUENCE
+from farebox.stellar.rpc import BAD_SEQUENCE, LedgerStatus, TransactionFound
 from farebox.submission.fate import (
     Dead,
     Fate,
@@ -162,7 +161,9 @@ class RunResolver:
                 ended = EndedAttempt(attempt, AttemptOutcome.DEAD, "used_by_another")
                 return await self._record_other(run, ended)
             case AttemptUnprovable() if run.state is RunState.RECONCILING:
-                return await self._abandon(run, attempt)
+                is_dead = isinstance(fate, Dead)
+                outcome = AttemptOutcome.DEAD if is_dead else AttemptOutcome.UNKNOWN
+                return await self._abandon(run, attempt, outcome)
             case _:
                 return run
 
@@ -217,9 +218,10 @@ class RunResolver:
         log.warning("automation.run_by_third_party", run=run.id)
         return await self._journal.move(run, RunTrigger.SUCCEED, after, RunEnd(ended))
 
-    async def _abandon(self, run: Run, attempt: Attempt) -> Run | None:
+    async def _abandon(self, run: Run, attempt: Attempt, outcome: AttemptOutcome) -> Run | None:
+        """End the search; an envelope that is dead has cost nothing, whoever else made the run."""
         after = replace(run, reason=OUTCOME_UNKNOWN)
-        ended = EndedAttempt(attempt, AttemptOutcome.UNKNOWN, OUTCOME_UNKNOWN)
+        ended = EndedAttempt(attempt, outcome, OUTCOME_UNKNOWN)
         return await self._journal.move(run, RunTrigger.ABANDON, after, RunEnd(ended))
 
 

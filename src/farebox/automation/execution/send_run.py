@@ -188,10 +188,13 @@ class RunSender:
                 return await self._needs.journal.move(run, RunTrigger.WITHDRAW, after)
             case AttemptRecording.NETWORK_STOPPED:
                 return await failures.defer_while_stopped(run)
-            case AttemptRecording.BUDGET_OWNER | AttemptRecording.BUDGET_TOTAL:
+            case (
+                AttemptRecording.BUDGET_OWNER
+                | AttemptRecording.BUDGET_TOTAL
+                | AttemptRecording.LOSS_OWNER
+                | AttemptRecording.LOSS_NEW
+            ):
                 return await failures.defer_for_budget(run, why.value)
-            case AttemptRecording.LOSS_OWNER | AttemptRecording.LOSS_NEW:
-                return await failures.wait_for_losses(run, why.value)
             case _:
                 return None
 

@@ -31,7 +31,12 @@ MOST_INSTALLS_OF_PLAN: Final = 3  # that the paymaster sends in a UTC day
 MOST_INSTALLS_OF_OWNER: Final = 10
 LIMITED: Final = frozenset((SponsorObstacle.PLAN_LIMIT, SponsorObstacle.OWNER_LIMIT))
 _SOON: Final = timedelta(seconds=5)
-_OF_A_DAY: Final = LIMITED | {SponsorObstacle.BUDGET_TOTAL, SponsorObstacle.BUDGET_OWNER}
+_OF_A_DAY: Final = LIMITED | {
+    SponsorObstacle.BUDGET_TOTAL,
+    SponsorObstacle.BUDGET_OWNER,
+    SponsorObstacle.LOSS_OWNER,
+    SponsorObstacle.LOSS_NEW,
+}
 
 
 def judge_installs(*, of_plan: int, of_owner: int) -> SponsorObstacle | None:

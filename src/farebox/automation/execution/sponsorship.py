@@ -34,6 +34,7 @@ from farebox.automation.runs import setup_credit
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.clock import Clock
+from farebox.kernel.errors import Outage
 from farebox.kernel.ids import new_id
 from farebox.kernel.networks import Network
 from farebox.stellar.fees import FeeOverCeiling, FeePolicy, plan_fees
@@ -151,6 +152,7 @@ class Sponsorship:
 
     def __init__(self, needs: SponsorNeeds, database: Database, clock: Clock) -> None:
         self._needs, self._database, self._clock = needs, database, clock
+        self._last_lost = ""
 
     async def send(
         self, terms: PlanTerms, purpose: SponsoredPurpose, call: AuthorizedCall
@@ -163,10 +165,7 @@ class Sponsorship:
         """
         simulated = (await self._needs.simulator.simulate(call, terms.owner)).simulation
         if isinstance(simulated, SimulationRefused):
-            number = simulated.contract_error
-            return SponsoredRefused(
-                simulated.kind.value if number is None else f"contract_{number}"
-            )
+            return refused_by_ledger(simulated)
         if not isinstance(simulated, Simulated):
             return SponsoredUnavailable(SponsorObstacle.NOT_SIMULATED)
         fee = raise_resource_fee(simulated)
@@ -213,19 +212,30 @@ class Sponsorship:
     async def recover(self) -> None:
         """Resolve rows that were left open: what was not signed is over, the rest is observed.
 
+        Passes go round the rows; the fault of one is its own.
+
         Raises:
-            DatabaseUnavailable: the next pass finds the same rows.
+            Outage: a later pass finds the same rows.
         """
         before = self._clock.now() - _LOST_AFTER
         async with self._database.connection() as db:
             lost = await sponsored_store.list_lost(
-                db, self._needs.network, before=before, limit=_BATCH
+                db, self._needs.network, before=before, after=self._last_lost, limit=_BATCH
             )
         for row in lost:
-            if row.sent is None:
-                await self._finish(row, SponsoredOutcome.DEAD)
-            else:
-                await self._conclude(row, await self._needs.submitter.observe(row.sent))
+            self._last_lost = row.id
+            try:
+                if row.sent is None:
+                    async with self._database.transaction() as db:
+                        await sponsored_store.end_unsigned(db, row)
+                else:
+                    await self._conclude(row, await self._needs.submitter.observe(row.sent))
+            except Outage:
+                raise
+            except Exception:
+                log.exception("automation.sponsored_not_resolved", row=row.id)
+        if len(lost) < _BATCH:
+            self._last_lost = ""
 
     async def _take(self, row: SponsoredRow) -> RunChannel | SponsoredResult:
         try:
@@ -348,6 +358,12 @@ class Sponsorship:
             is_ended = await sponsored_store.finish_row(db, row, outcome, fee_charged=fee)
             if is_ended and plan is not None:
                 await setup_credit.end(db, plan, row, outcome, fee)
+
+
+def refused_by_ledger(simulated: SimulationRefused) -> SponsoredRefused:
+    """What a simulation says against a call."""
+    number = simulated.contract_error
+    return SponsoredRefused(simulated.kind.value if number is None else f"contract_{number}")
 
 
 class _NotTaken(Exception):

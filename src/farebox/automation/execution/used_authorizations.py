@@ -6,7 +6,7 @@ from typing import Protocol
 from farebox.automation.execution.entry_reader import EntryReader
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms
-from farebox.automation.runs.attempt import CounterReading, NonceReading
+from farebox.automation.runs.attempt import CounterGone, CounterReading, NonceReading
 from farebox.automation.runs.run import Attempt, Run
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.transfer_search import nonce_key
@@ -15,8 +15,8 @@ from farebox.stellar.transfer_search import nonce_key
 class MandateIndexes(Protocol):
     """Reads mandates."""
 
-    async def read_index(self, terms: PlanTerms, run: Run) -> CounterReading | None:
-        """Whether the mandate's last index is that of the run; None where there is no mandate."""
+    async def read_index(self, terms: PlanTerms, run: Run) -> CounterReading | CounterGone | None:
+        """Whether the mandate's last index is that of the run; None where its plan has none."""
         ...
 
 
@@ -36,12 +36,13 @@ class AuthorizationUse:
     """
 
     nonce: NonceReading | None = None
-    counter: CounterReading | None = None
+    counter: CounterReading | CounterGone | None = None
 
     @property
     def was_used(self) -> bool:
         """Whether the run happened."""
-        is_counted = self.counter is not None and self.counter.now != self.counter.before
+        counter = self.counter
+        is_counted = isinstance(counter, CounterReading) and counter.now != counter.before
         return is_counted or (self.nonce is not None and self.nonce.is_present)
 
 

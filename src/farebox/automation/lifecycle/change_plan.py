@@ -1,6 +1,6 @@
 """Pause, resume and cancel a plan: what its owner may ask for at any time (3.5 rows 9, 10, 12)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
@@ -28,9 +28,8 @@ from farebox.automation.plans.stored_plan import StoredPlan, StoredProposal
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs import run_store
 from farebox.automation.runs.event_store import add_event
-from farebox.automation.runs.materialise import number_slots
+from farebox.automation.runs.materialise import next_runs
 from farebox.automation.runs.move_plan import move_plan
-from farebox.automation.schedules.missed_runs import RunSlot, next_slots
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
@@ -163,32 +162,17 @@ class PlanChanges:
         """Whether what the owner authorized lives past the next run, which it must."""
         terms = plan.terms
         async with self._database.connection() as db:
-            newest = await run_store.find_newest(db, terms.id)
-            index, after = (-1, None) if newest is None else newest
-            slots = next_slots(
-                terms.schedule, terms.window, terms.rule, after=after, now=now, count=1
-            )
-            if not slots:
+            following = await next_runs(db, terms, now, count=1)
+            if not following:
                 return False
+            ((run_index, slot),) = following
             if terms.mode is AuthorityMode.PRESIGNED:
-                numbered = await number_slots(db, terms, slots, newest=index)
-                return await self._entry_outlives(db, network, plan, numbered)
+                last = await installed_session_store.find_entry_end(db, terms.id, run_index)
+                return last is not None and still_lives(network.reading(), last, slot.scheduled_for)
             end = await installed_session_store.find_end(db, terms.id)
         if end is None or end.ledger is None:
-            return end is None or end.at is None or end.at > slots[0].scheduled_for
-        return still_lives(network.reading(), end.ledger, slots[0].scheduled_for)
-
-    async def _entry_outlives(
-        self,
-        db: Connection,
-        network: LifecycleNetwork,
-        plan: StoredPlan,
-        numbered: Sequence[tuple[int, RunSlot]],
-    ) -> bool:
-        for run_index, slot in numbered:
-            end = await installed_session_store.find_entry_end(db, plan.terms.id, run_index)
-            return end is not None and still_lives(network.reading(), end, slot.scheduled_for)
-        return False
+            return end is None or end.at is None or end.at > slot.scheduled_for
+        return still_lives(network.reading(), end.ledger, slot.scheduled_for)
 
     async def _record(
         self,

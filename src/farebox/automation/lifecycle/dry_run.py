@@ -22,7 +22,7 @@ from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
 from farebox.automation.proposing.first_run_trial import trial_run
 from farebox.automation.proposing.preflight import require
 from farebox.automation.refusal import AutomationRefused, NetworkUnavailable
-from farebox.automation.runs import run_store
+from farebox.automation.runs.materialise import find_next
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
 from farebox.kernel.error_codes import ErrorCode
@@ -109,8 +109,11 @@ class DryRun:
             if isinstance(answer, ConditionFails):
                 return
         async with self._database.connection() as db:
-            place = await run_store.find_next_place(db, terms.id)
-        built = await self._network.builder.build(terms, calls, trial_run(terms, place, at))
+            following = await find_next(db, terms, at)
+        if following is None:
+            raise _refusal(ErrorClass.PROGRAM, "no_run_is_due")
+        trial = trial_run(terms, following.place, at)
+        built = await self._network.builder.build(terms, calls, trial)
         if isinstance(built, RunNotBuilt) and built.code not in ONLY_TOO_EARLY:
             raise _refusal(built.error, built.code)
 

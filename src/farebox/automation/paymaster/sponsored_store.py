@@ -192,19 +192,42 @@ async def finish_row(
     if ended is None:
         return False
     landed = outcome in (SponsoredOutcome.SUCCESS, SponsoredOutcome.FAILED)
+    used = row.sent.source_sequence if landed and row.sent is not None else None
+    await _free_channel(db, row.id, used_sequence=used)
+    is_recorded = row.sent is not None and row.budget_on is not None
+    if is_recorded and outcome is not SponsoredOutcome.UNKNOWN:
+        await budget_store.give_back(db, row.charge(), cost=fee_charged, loss=fee_charged)
+    return True
+
+
+async def end_unsigned(db: Connection, row: SponsoredRow) -> bool:
+    """End an open row of which nothing is signed, and free its channel. Call it in a transaction.
+
+    False where its process has signed meanwhile, or the row is ended.
+    """
+    ended = await db.fetchval(
+        """
+        UPDATE automation_sponsored SET outcome = 'dead', finished_at = clock_timestamp()
+        WHERE id = $1 AND outcome = 'taken' RETURNING true
+        """,
+        row.id,
+    )
+    if ended is None:
+        return False
+    await _free_channel(db, row.id, used_sequence=None)
+    return True
+
+
+async def _free_channel(db: Connection, row_id: str, *, used_sequence: int | None) -> None:
     await db.execute(
         """
         UPDATE automation_channels
         SET sponsored_id = NULL, used_sequence = $2, freed_at = clock_timestamp()
         WHERE sponsored_id = $1
         """,
-        row.id,
-        row.sent.source_sequence if landed and row.sent is not None else None,
+        row_id,
+        used_sequence,
     )
-    is_recorded = row.sent is not None and row.budget_on is not None
-    if is_recorded and outcome is not SponsoredOutcome.UNKNOWN:
-        await budget_store.give_back(db, row.charge(), cost=fee_charged, loss=fee_charged)
-    return True
 
 
 async def find_row(db: Connection, row_id: str) -> SponsoredRow | None:
@@ -236,6 +259,19 @@ async def find_open(
     return None if row is None else _read(row)
 
 
+async def has_landed(db: Connection, proposal_id: str, purpose: SponsoredPurpose) -> bool:
+    """Whether what was sent for the plan with this purpose is on the ledger, and succeeded."""
+    found: bool = await db.fetchval(
+        """
+        SELECT EXISTS (SELECT FROM automation_sponsored
+                       WHERE proposal_id = $1 AND purpose = $2 AND outcome = 'success')
+        """,
+        proposal_id,
+        purpose.value,
+    )
+    return found
+
+
 async def is_installing(db: Connection, proposal_id: str) -> bool:
     """Whether an installation of the plan may be with the network."""
     found: bool = await db.fetchval(
@@ -249,17 +285,21 @@ async def is_installing(db: Connection, proposal_id: str) -> bool:
 
 
 async def list_lost(
-    db: Connection, network: Network, *, before: datetime, limit: int
+    db: Connection, network: Network, *, before: datetime, after: str, limit: int
 ) -> Sequence[SponsoredRow]:
-    """Rows that are open since a time: their process has ended, or the network has not answered."""
+    """Rows that are open since a time: their process has ended, or the network has not answered.
+
+    In the order of ids; `after` is the last id of the list before, empty for the first.
+    """
     rows = await db.fetch(
         """
         SELECT * FROM automation_sponsored
-        WHERE network = $1 AND finished_at IS NULL AND created_at < $2
-        ORDER BY created_at LIMIT $3
+        WHERE network = $1 AND finished_at IS NULL AND created_at < $2 AND id > $3
+        ORDER BY id LIMIT $4
         """,
         network.value,
         before,
+        after,
         limit,
     )
     return [_read(row) for row in rows]

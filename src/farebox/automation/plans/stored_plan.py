@@ -52,13 +52,9 @@ class PlanTerms:
     on_leg_error: OnLegError = OnLegError.STOP
 
     def next_slot(self, now: datetime) -> RunSlot | None:
-        """The first run that may land at `now` or later; None where all are over."""
+        """The first run, of a plan that has none yet, that may land at `now` or later."""
         slots = next_slots(self.schedule, self.window, self.rule, after=None, now=now, count=1)
         return slots[0] if slots else None
-
-    def can_begin(self, now: datetime) -> bool:
-        """Whether a run is still due when a plan that is paid at `now` has become active."""
-        return self.next_slot(now + TIME_TO_START) is not None
 
 
 @dataclass(frozen=True, slots=True)

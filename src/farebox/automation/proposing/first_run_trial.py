@@ -31,8 +31,8 @@ from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.proposing.funds_check import run_needs
 from farebox.automation.proposing.preflight_report import PlanCheck, failed, passed
-from farebox.automation.runs import run_store
 from farebox.automation.runs.effects_check import EffectsRefused, judge_effects
+from farebox.automation.runs.materialise import find_next
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
 from farebox.automation.runs.run_state import RunState
@@ -179,7 +179,10 @@ class FirstRunTrial:
         place = (0, 0)
         if terms.mode is not AuthorityMode.OPEN:
             async with self._database.connection() as db:
-                place = await run_store.find_next_place(db, terms.id)
+                following = await find_next(db, terms, now)
+            if following is None:
+                return DryRunResult((failed("dry_run", "No run is due any more."),))
+            place = following.place
         built = await self._builder.build(terms, calls, trial_run(terms, place, now))
         if isinstance(built, BuiltRun):
             check = passed("dry_run", "The first transaction succeeds as of now.")

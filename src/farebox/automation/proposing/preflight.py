@@ -5,7 +5,7 @@ It also tells authors of contracts which rules of the convention (3.14) theirs b
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from farebox.automation.authority.stored_calls import RunCalls, decode_calls
 from farebox.automation.execution.check_condition import (
@@ -15,21 +15,27 @@ from farebox.automation.execution.check_condition import (
 )
 from farebox.automation.execution.code_pin import PinState, check_pin
 from farebox.automation.execution.entry_reader import EntryReader
+from farebox.automation.execution.sponsorship import SponsoredRefused, SponsoredUnavailable
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.plans.stored_plan import TIME_TO_START, PlanTerms, StoredPlan
 from farebox.automation.proposing.first_run_trial import DryRunResult, FirstRunTrial
 from farebox.automation.proposing.funds_check import FundsCheck
 from farebox.automation.proposing.preflight_report import PlanCheck, PreflightReport, failed, passed
 from farebox.automation.refusal import AutomationRefused
+from farebox.automation.runs.materialise import find_next
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc import RpcUnavailable
+from farebox.storage.pool import Database
 
+_INSTALL_FEE: Final = "installation_fee"
+_FEES: Final = frozenset((ErrorCode.FEE_CEILING, _INSTALL_FEE))
 _BROKEN: Final = {
     "check_failed": "It fails; a check that fails is an error, and never a no.",
     "check_too_expensive": "It does not end within 20,000,000 instructions.",
@@ -39,14 +45,30 @@ _BROKEN: Final = {
 }
 
 
+class InstallCosts(Protocol):
+    """Tells what the installation of plans costs, and what refuses it."""
+
+    async def read(
+        self, plan: StoredPlan
+    ) -> Stroops | SponsoredRefused | SponsoredUnavailable | None:
+        """The most that the installation of a plan that is not paid costs; None without one.
+
+        Raises:
+            Outage: the network cannot be read now.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PreflightParts:
-    """What the preflights of one network use."""
+    """What the preflights of one network use; `database` has the runs that were made."""
 
     ledger: EntryReader
     condition: ConditionCheck
     funds: FundsCheck
     dry_run: FirstRunTrial
+    installs: InstallCosts
+    database: Database
 
 
 class Preflight:
@@ -65,7 +87,8 @@ class Preflight:
             Outage: the network cannot be read now.
         """
         terms, calls = plan.terms, decode_calls(plan.terms.calls)
-        checks = [_check_due(plan, now), await self._check_code(terms, calls)]
+        is_due, first_at = await self._find_due(plan, now)
+        checks = [is_due, await self._check_code(terms, calls)]
         if terms.account is not None:
             moves = terms.mode is not AuthorityMode.OPEN
             checks += await self._parts.funds.check(terms.account, calls, moves=moves)
@@ -78,13 +101,31 @@ class Preflight:
             tried = DryRunResult((passed("dry_run", detail),))
         else:
             tried = await self._parts.dry_run.try_first(plan, now)
+        install, installing = _judge_install(await self._parts.installs.read(plan))
         return PreflightReport(
-            (*checks, *tried.checks),
+            (*checks, *tried.checks, *installing),
             tried.fee,
-            first_run_at(terms, now),
+            first_at,
             tried.changes,
+            install,
             tried.is_whole,
         )
+
+    async def _find_due(self, plan: StoredPlan, now: datetime) -> tuple[PlanCheck, datetime | None]:
+        """Whether a run is still due, of an unpaid plan once it is paid and activated; and when.
+
+        That of a condition is not known.
+        """
+        terms, is_unpaid = plan.terms, plan.state is ProposalState.PROPOSED
+        async with self._parts.database.connection() as db:
+            following = await find_next(db, terms, now)
+            due = await find_next(db, terms, now + TIME_TO_START) if is_unpaid else following
+        is_timed = following is not None and not isinstance(terms.schedule, ConditionSchedule)
+        first_at = following.scheduled_for if following is not None and is_timed else None
+        if due is not None:
+            return passed("schedule", "A run is due while the plan lives."), first_at
+        detail = "No run is due any more once the plan is paid and activated."
+        return failed("schedule", detail), first_at
 
     async def _check_code(self, terms: PlanTerms, calls: RunCalls) -> PlanCheck:
         target = calls.planned.calls[0].allowed.contract
@@ -121,23 +162,22 @@ def require(report: PreflightReport) -> None:
     """
     broken = next((check for check in report.checks if not check.is_ok), None)
     if broken is not None:
-        is_fee = broken.code == ErrorCode.FEE_CEILING
+        is_fee = broken.code in _FEES
         code = ErrorCode.FEE_CEILING if is_fee else ErrorCode.PREFLIGHT_FAILED
         raise AutomationRefused(code, f"{broken.detail} ({broken.code})")
 
 
-def _check_due(plan: StoredPlan, now: datetime) -> PlanCheck:
-    """Whether a run is still due; of an unpaid plan once it is paid and activated."""
-    is_unpaid = plan.state is ProposalState.PROPOSED
-    is_due = plan.terms.can_begin(now) if is_unpaid else plan.terms.next_slot(now) is not None
-    if is_due:
-        return passed("schedule", "A run is due while the plan lives.")
-    return failed("schedule", "No run is due any more once the plan is paid and activated.")
-
-
-def first_run_at(terms: PlanTerms, now: datetime) -> datetime | None:
-    """When the first run after `now` is due; None for a condition, and where none is left."""
-    if isinstance(terms.schedule, ConditionSchedule):
-        return None
-    slot = terms.next_slot(now)
-    return None if slot is None else slot.scheduled_for
+def _judge_install(
+    found: Stroops | SponsoredRefused | SponsoredUnavailable | None,
+) -> tuple[Stroops | None, tuple[PlanCheck, ...]]:
+    match found:
+        case None:
+            return None, ()
+        case SponsoredRefused(code):
+            return None, (failed("installation", f"The installation fails as of now: {code}."),)
+        case SponsoredUnavailable():
+            detail = "The installation costs more than the operator allows one transaction."
+            return None, (failed(_INSTALL_FEE, detail),)
+        case int():
+            detail = f"The installation costs {found} stroops at most."
+            return Stroops(found), (passed("installation", detail),)

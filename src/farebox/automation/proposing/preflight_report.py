@@ -31,6 +31,7 @@ def failed(code: str, detail: str) -> PlanCheck:
 class PreflightReport:
     """The checks of a plan; `fee` is the most that one transaction costs, None where unknown.
 
+    `install` is the most that its installation costs, None where the paymaster installs nothing.
     `changes` are the account's net changes of the first transaction, if it were made now. A report
     that is not `is_whole` is made again once the plan has its row.
     """
@@ -39,6 +40,7 @@ class PreflightReport:
     fee: Stroops | None = None
     first_at: datetime | None = None
     changes: tuple[tuple[Address, int], ...] | None = None
+    install: Stroops | None = None
     is_whole: bool = True
 
     @property

@@ -100,7 +100,7 @@ class Proposing:
         made = NewPlan(
             plan,
             msgspec.structs.replace(new, client=client),
-            await network.quoted_fees(plan, report),
+            network.quoted_fees(plan, report),
             now,
             is_for_sale=report.is_ok and report.is_whole,
         )
@@ -121,7 +121,7 @@ class Proposing:
         report = await network.judge(plan, now)
         if not report.is_ok:
             return None, report
-        fees = await network.quoted_fees(plan, report)
+        fees = network.quoted_fees(plan, report)
         return await self._recorder.quote(plan, fees, now), report
 
     async def preview(self, caller: Caller, request: ProposeRequest) -> PreviewedPlan:
@@ -142,7 +142,7 @@ class Proposing:
             draft.network,
             runs=draft.run_limit,
             legs=draft.legs,
-            fees=await network.quoted_fees(plan, report),
+            fees=network.quoted_fees(plan, report),
             now=now,
         )
         policy_spec = plan.terms.session_spec or b""

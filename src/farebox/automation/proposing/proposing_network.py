@@ -14,7 +14,6 @@ from farebox.automation.proposing.drafted_plan import DraftedPlan
 from farebox.automation.proposing.mode_materials import ModeMaterials, generation_of
 from farebox.automation.proposing.preflight import Preflight
 from farebox.automation.proposing.preflight_report import PreflightReport, failed, passed
-from farebox.automation.proposing.run_fees import InstallCosts
 from farebox.automation.proposing.session_materials import AccountKinds
 from farebox.automation.proposing.wire import ProposeRequest
 from farebox.automation.refusal import AutomationUnavailable
@@ -30,7 +29,7 @@ class ProposingNetwork:
     """The parts of one network; `kinds` is None where no kind of account can be told.
 
     `contracts` and `venues` are what the operator has configured for sessions and trades. With
-    `is_free` runs cost nothing. `installs` is None where nothing can be installed.
+    `is_free` runs cost nothing.
     """
 
     availability: Availability
@@ -42,7 +41,6 @@ class ProposingNetwork:
     contracts: Sequence[SessionContractBody] = ()
     venues: Sequence[str] = ()
     is_free: bool = True
-    installs: InstallCosts | None = None
 
     async def draft(self, caller: Caller, request: ProposeRequest, now: datetime) -> DraftedPlan:
         """Draft a plan in a mode that is offered.
@@ -72,16 +70,13 @@ class ProposingNetwork:
             paid = failed("paymaster", "The service cannot pay the network's fees now.")
         return replace(report, checks=(paid, *report.checks))
 
-    async def quoted_fees(self, plan: StoredPlan, report: PreflightReport) -> QuotedFees:
-        """The fees by which a plan is priced, its preflight being known; raises as `judge`.
+    def quoted_fees(self, plan: StoredPlan, report: PreflightReport) -> QuotedFees:
+        """The fees by which a plan is priced, its preflight being known.
 
         A run whose fee is not known is priced by the plan's own limit.
         """
         run = report.fee or plan.terms.max_fee
-        if self.installs is None or self.is_free:
-            return QuotedFees(run)
-        async with self.availability.reading():
-            return QuotedFees(run, await self.installs.read(plan))
+        return QuotedFees(run, None if self.is_free else report.install)
 
     async def session(self, plan: StoredPlan, now: datetime) -> PlanSessionBody:
         """The session material of a plan as of the newest ledger.

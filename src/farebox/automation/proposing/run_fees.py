@@ -3,27 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from farebox.automation.plans.quote import FreshFees
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.proposing.availability import Availability
 from farebox.automation.proposing.preflight import Preflight, require
 from farebox.automation.refusal import AutomationUnavailable
-from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
-
-
-class InstallCosts(Protocol):
-    """Tells what the installation of plans costs."""
-
-    async def read(self, plan: StoredPlan) -> Stroops | None:
-        """The most that the installation of a plan that is not paid costs; None without one.
-
-        Raises:
-            Outage: the network cannot be read now.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +18,6 @@ class FeeNetwork:
 
     availability: Availability
     preflight: Preflight
-    installs: InstallCosts
 
 
 class RunFees:
@@ -56,4 +41,4 @@ class RunFees:
         async with network.availability.reading():
             report = await network.preflight.judge(plan, now)
             require(report)
-            return FreshFees(report.fee, await network.installs.read(plan))
+            return FreshFees(report.fee, report.install)

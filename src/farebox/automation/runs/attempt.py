@@ -49,6 +49,13 @@ class CounterReading:
 
 
 @dataclass(frozen=True, slots=True)
+class CounterGone:
+    """The ledger has no such contract as of a ledger: its count can no longer be read."""
+
+    as_of_ledger: int
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptEvidence:
     """What is known of an attempt that was sent and did not land under its own hash.
 
@@ -60,7 +67,7 @@ class AttemptEvidence:
     absence: Dead | Unproven | Indeterminate
     has_nonce: bool
     nonce: NonceReading | None = None
-    counter: CounterReading | None = None
+    counter: CounterReading | CounterGone | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +87,10 @@ class AttemptOpen:
 
 @dataclass(frozen=True, slots=True)
 class AttemptUnprovable:
-    """Nodes remember too little to prove anything any more: the run is abandoned."""
+    """Nothing can be proven any more: the run is abandoned.
+
+    Nodes remember too little, or the only contract that has counted the run is gone.
+    """
 
 
 AttemptFate = AttemptDead | AttemptUsed | AttemptOpen | AttemptUnprovable
@@ -92,7 +102,8 @@ def judge_attempt(bounds: AttemptBounds, evidence: AttemptEvidence) -> AttemptFa
     It is dead only when the envelope is proven absent past both its bounds, and the chain shows
     that its authorization was not used: by the nonce while its entry would still be there, else by
     the counter. Where neither can be read any more, two histories are the proof. An authorization
-    that was used proves that the run happened, whatever is known of the envelope.
+    that was used proves that the run happened, whatever is known of the envelope. A mandate that is
+    gone proves neither, and never will: another transaction may have used it.
     """
     if _was_used(evidence):
         return AttemptUsed()
@@ -104,6 +115,8 @@ def judge_attempt(bounds: AttemptBounds, evidence: AttemptEvidence) -> AttemptFa
         case Dead(as_of_ledger):
             if as_of_ledger <= bounds.max_ledger:
                 return AttemptOpen()
+            if _is_gone(bounds, evidence):
+                return AttemptUnprovable()
             return AttemptDead() if _is_unused(bounds, evidence, as_of_ledger) else AttemptOpen()
         case _:
             assert_never(evidence.absence)
@@ -112,13 +125,20 @@ def judge_attempt(bounds: AttemptBounds, evidence: AttemptEvidence) -> AttemptFa
 def _was_used(evidence: AttemptEvidence) -> bool:
     nonce, counter = evidence.nonce, evidence.counter
     is_on_ledger = evidence.has_nonce and nonce is not None and nonce.is_present
-    return is_on_ledger or (counter is not None and counter.now != counter.before)
+    is_counted = isinstance(counter, CounterReading) and counter.now != counter.before
+    return is_on_ledger or is_counted
+
+
+def _is_gone(bounds: AttemptBounds, evidence: AttemptEvidence) -> bool:
+    """Whether what alone has counted the run is gone, after the attempt's last ledger."""
+    counter = evidence.counter
+    return isinstance(counter, CounterGone) and counter.as_of_ledger > bounds.max_ledger
 
 
 def _is_unused(bounds: AttemptBounds, evidence: AttemptEvidence, latest: int) -> bool:
     """Whether the chain shows that the authorization was not used, as far as it can show it."""
     nonce, counter = evidence.nonce, evidence.counter
-    if counter is not None and counter.as_of_ledger > bounds.max_ledger:
+    if isinstance(counter, CounterReading) and counter.as_of_ledger > bounds.max_ledger:
         return True
     if not evidence.has_nonce:
         return counter is None

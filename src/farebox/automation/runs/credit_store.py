@@ -8,17 +8,16 @@ from farebox.storage.pool import Connection
 
 
 async def return_credit(
-    db: Connection, terms: PlanTerms, asset: Address, amount: BaseUnits, *, runs: int
+    db: Connection, terms: PlanTerms, asset: Address, amount: BaseUnits
 ) -> None:
-    """Add an amount to the owner's credit; it was paid for `runs` unused runs of the plan."""
+    """Add an amount to the owner's credit."""
     await db.execute(
         """
-        INSERT INTO run_credits (owner, network, kind, runs, asset, amount, proposal_id)
-        VALUES ($1, $2, 'return', $3, $4, $5, $6)
+        INSERT INTO run_credits (owner, network, kind, asset, amount, proposal_id)
+        VALUES ($1, $2, 'return', $3, $4, $5)
         """,
         terms.owner,
         terms.network.value,
-        runs,
         asset,
         amount,
         terms.id,

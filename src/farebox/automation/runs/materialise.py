@@ -1,7 +1,7 @@
 """The next runs of a plan as rows: two at a time, one of them due."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
@@ -21,6 +21,14 @@ _POLLED_AHEAD: Final = 1  # the polls of a condition are one row
 _JUST_BEFORE: Final = timedelta(microseconds=1)
 
 
+@dataclass(frozen=True, slots=True)
+class NextRun:
+    """What a plan executes next: its run index and leg index, and when it is due."""
+
+    place: tuple[int, int]
+    scheduled_for: datetime
+
+
 async def materialise(db: Connection, plan: StoredPlan, now: datetime) -> bool:
     """Insert the next runs of a locked plan and let the first be claimed; False when none is left.
 
@@ -31,13 +39,8 @@ async def materialise(db: Connection, plan: StoredPlan, now: datetime) -> bool:
     indices = {run.run_index for run in waiting}
     ahead = _POLLED_AHEAD if isinstance(terms.schedule, ConditionSchedule) else _AHEAD
     room = min(ahead, plan.counters.runs_left) - len(indices)
-    newest = await run_store.find_newest(db, terms.id)
-    index, after = (-1, None) if newest is None else newest
     if room > 0:
-        slots = next_slots(
-            terms.schedule, terms.window, terms.rule, after=after, now=now, count=room
-        )
-        await run_store.add_runs(db, terms, await number_slots(db, terms, slots, newest=index))
+        await run_store.add_runs(db, terms, await next_runs(db, terms, now, count=room))
         waiting = list(await run_store.list_open(db, terms.id))
     if not waiting:
         return False
@@ -46,7 +49,35 @@ async def materialise(db: Connection, plan: StoredPlan, now: datetime) -> bool:
     return True
 
 
-async def number_slots(
+async def next_runs(
+    db: Connection, terms: PlanTerms, now: datetime, *, count: int
+) -> list[tuple[int, RunSlot]]:
+    """Index and slot of the next runs of a plan that have no row yet; fewer where it ends."""
+    newest = await run_store.find_newest(db, terms.id)
+    index, after = (-1, None) if newest is None else newest
+    slots = next_slots(terms.schedule, terms.window, terms.rule, after=after, now=now, count=count)
+    return await _number_slots(db, terms, slots, newest=index)
+
+
+async def find_next(db: Connection, terms: PlanTerms, now: datetime) -> NextRun | None:
+    """What a plan executes next, whether it has a row or not; None where no run is due."""
+    waiting = await run_store.list_open(db, terms.id)
+    if waiting:
+        return NextRun((waiting[0].run_index, waiting[0].leg_index), waiting[0].scheduled_for)
+    for run_index, slot in await next_runs(db, terms, now, count=1):
+        return NextRun((run_index, 0), slot.scheduled_for)
+    return None
+
+
+async def count_free(db: Connection, plan: StoredPlan, now: datetime, *, most: int) -> int:
+    """How many more runs of a plan have a due time, besides those that are paid; `most` at most."""
+    unplaced = plan.counters.runs_left - await run_store.count_open(db, plan.terms.id)
+    unplaced = max(0, unplaced)
+    found = await next_runs(db, plan.terms, now, count=unplaced + most)
+    return max(0, len(found) - unplaced)
+
+
+async def _number_slots(
     db: Connection, terms: PlanTerms, slots: Sequence[RunSlot], *, newest: int
 ) -> list[tuple[int, RunSlot]]:
     """The run index of each of the next slots, after the plan's newest run.

@@ -26,7 +26,7 @@ from farebox.automation.runs import run_store
 from farebox.automation.runs.credit_store import return_credit
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.materialise import materialise
-from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.storage.pool import Connection
 
 ACTIVATION_DEADLINE: Final = timedelta(days=7)
@@ -43,11 +43,13 @@ async def move_plan(
     reason: str | None = None,
     credited: int = 0,
     paid: Quote | None = None,
+    fee_now: Stroops | None = None,
 ) -> StoredPlan:
     """Move a locked plan by a trigger, and return it as it is afterwards.
 
     `credited` is the number of runs that a payment brings, and `paid` its quote, where they are not
-    free: the effect CREDIT_RUNS adds the runs and the money.
+    free: the effect CREDIT_RUNS adds the runs and the money. `fee_now` is what a transaction costs
+    now, where the plan pauses for a new quote.
 
     Raises:
         AutomationRefused: the state does not take the trigger, or a condition does not hold.
@@ -65,6 +67,8 @@ async def move_plan(
     if transition.to in TERMINAL_STATES:
         moved = replace(moved, is_cancelling=False)
     moved = await _end_runs(db, moved, trigger, effects, now=now, reason=reason)
+    if trigger is ProposalTrigger.PAUSE and reason == PauseReason.NEW_QUOTE:
+        moved = await _await_quote(db, moved, fee_now)
     await _write(db, moved, now)
     if trigger is ProposalTrigger.ACTIVATE:
         await proposal_store.record_activation(db, plan.terms.id, at=now)
@@ -94,9 +98,21 @@ async def _end_runs(
         plan = await _stop_runs(db, plan, reason or trigger.value)
     if ProposalEffect.RETURN_RUNS in effects:
         return await _return_runs(db, plan)
-    if trigger is ProposalTrigger.PAUSE and reason == PauseReason.NEW_QUOTE:
-        return await _return_runs(db, plan, with_setup=False)
     return plan
+
+
+async def _await_quote(db: Connection, plan: StoredPlan, fee_now: Stroops | None) -> StoredPlan:
+    """Take the unused runs from a plan whose runs have ended; the next ones are sold at this fee.
+
+    A run that has just used its credit was charged with the fee before. The due times of those of
+    which nothing was sent are for sale again.
+    """
+    await run_store.forget_unsent(db, plan.terms.id)
+    plan = await _return_runs(db, plan, with_setup=False)
+    if fee_now is None:
+        return plan
+    credit = replace(plan.counters.credit, run_fee=fee_now)
+    return replace(plan, counters=replace(plan.counters, credit=credit))
 
 
 async def _write(db: Connection, plan: StoredPlan, now: datetime) -> None:
@@ -155,7 +171,7 @@ async def _return_runs(db: Connection, plan: StoredPlan, *, with_setup: bool = T
     if with_setup and not await sponsored_store.is_installing(db, plan.terms.id):
         amount, left = BaseUnits(amount + credit.setup_held), left.release_setup()
     if amount and credit.asset is not None:
-        await return_credit(db, plan.terms, credit.asset, amount, runs=counters.runs_left)
+        await return_credit(db, plan.terms, credit.asset, amount)
     counters = replace(counters, runs_credited=counters.runs_consumed, credit=left)
     return replace(plan, counters=counters)
 

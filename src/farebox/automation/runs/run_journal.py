@@ -269,8 +269,6 @@ class RunJournal:
             counters = await finish_leg(db, plan, before, after, effects, now=now)
         if end.hits_ceiling:
             counters = replace(counters, ceilings_hit=counters.ceilings_hit + 1)
-        if end.fee_now is not None:
-            counters = replace(counters, credit=replace(counters.credit, run_fee=end.fee_now))
         if counters != plan.counters:
             plan = replace(plan, counters=counters)
             await proposal_store.write_counters(db, plan.terms.id, counters)
@@ -283,7 +281,15 @@ class RunJournal:
         if is_revoked and may_move(plan.state, ProposalTrigger.FAIL, facts):
             await move_plan(db, plan, ProposalTrigger.FAIL, facts, now=now, reason=CLOSED)
         elif reason is not None and may_move(plan.state, ProposalTrigger.PAUSE, facts):
-            await move_plan(db, plan, ProposalTrigger.PAUSE, facts, now=now, reason=reason.value)
+            await move_plan(
+                db,
+                plan,
+                ProposalTrigger.PAUSE,
+                facts,
+                now=now,
+                reason=reason.value,
+                fee_now=end.fee_now,
+            )
         elif after.is_final or plan.is_cancelling:
             await settle_plan(db, plan, now)
 

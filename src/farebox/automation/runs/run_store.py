@@ -139,21 +139,6 @@ async def find_newest(db: Connection, proposal_id: str) -> tuple[int, datetime] 
     return None if row is None else (row["run_index"], row["scheduled_for"])
 
 
-async def find_next_place(db: Connection, proposal_id: str) -> tuple[int, int]:
-    """The run index and leg index of what the plan executes next, whether it has a row or not."""
-    row = await db.fetchrow(
-        """
-        SELECT run_index, leg_index FROM automation_runs
-        WHERE proposal_id = $1 AND finished_at IS NULL ORDER BY run_index, leg_index LIMIT 1
-        """,
-        proposal_id,
-    )
-    if row is not None:
-        return row["run_index"], row["leg_index"]
-    newest = await find_newest(db, proposal_id)
-    return (0 if newest is None else newest[0] + 1), 0
-
-
 async def find_last_landing(db: Connection, proposal_id: str) -> datetime | None:
     """When the plan's newest successful run ended; None without one."""
     landed_at: datetime | None = await db.fetchval(
@@ -183,7 +168,8 @@ async def wake_deferred(db: Connection, network: Network, owner: OwnerId, *, now
         r"""
         WITH waiting AS MATERIALIZED (
             SELECT id FROM automation_runs
-            WHERE network = $1 AND error_class = 'budget' AND state = 'deferred' AND due_at > $3
+            WHERE network = $1 AND error_class = 'budget' AND finished_at IS NULL
+              AND state = 'deferred' AND due_at > $3
               AND (error_code = 'budget_total' OR (owner = $2 AND error_code LIKE 'budget\_%'))
             ORDER BY scheduled_for LIMIT $4 FOR UPDATE SKIP LOCKED
         )
@@ -241,6 +227,44 @@ async def forget_future(db: Connection, proposal_id: str, *, now: datetime) -> N
     )
 
 
+async def forget_unsent(db: Connection, proposal_id: str) -> None:
+    """Delete the newest runs of a plan that has paused for a new quote, while nothing was sent.
+
+    The due times of runs that cost too much, or waited behind one, are free: they are run for the
+    next price.
+    """
+    await db.execute(
+        """
+        WITH unsent AS (
+            SELECT r.id, r.run_index,
+                   (r.state = 'failed' AND r.error_code = 'fee_above_quote'
+                    OR r.state = 'skipped'
+                       AND r.state_reason IN ('new_quote', 'leg_before_failed'))
+                   AND NOT r.is_charged
+                   AND NOT EXISTS (SELECT FROM automation_attempts a WHERE a.run_id = r.id)
+                   AS is_unsent
+            FROM automation_runs r WHERE r.proposal_id = $1
+        )
+        DELETE FROM automation_runs d USING unsent u
+        WHERE d.id = u.id AND u.run_index > coalesce(
+            (SELECT max(run_index) FROM unsent WHERE NOT is_unsent), -1)
+        """,
+        proposal_id,
+    )
+
+
+async def count_open(db: Connection, proposal_id: str) -> int:
+    """How many runs of a plan are not final, of however many legs."""
+    found: int = await db.fetchval(
+        """
+        SELECT count(DISTINCT run_index) FROM automation_runs
+        WHERE proposal_id = $1 AND finished_at IS NULL
+        """,
+        proposal_id,
+    )
+    return found
+
+
 async def skip_legs(db: Connection, proposal_id: str, run_index: int, *, reason: str) -> None:
     """End the legs of a run that have not begun, because an earlier one has failed."""
     await db.execute(
@@ -278,6 +302,20 @@ async def write_charged_fee(
         fee,
         is_charged,
     )
+
+
+async def is_between_legs(db: Connection, proposal_id: str) -> bool:
+    """Whether a run of the plan that is not over, and has not used its credit, has begun to."""
+    found: bool = await db.fetchval(
+        """
+        SELECT EXISTS (
+            SELECT FROM automation_runs r JOIN automation_runs s USING (proposal_id, run_index)
+            WHERE r.proposal_id = $1 AND r.finished_at IS NULL AND NOT r.is_charged
+              AND s.state = 'succeeded')
+        """,
+        proposal_id,
+    )
+    return found
 
 
 async def has_unresolved(db: Connection, proposal_id: str) -> bool:

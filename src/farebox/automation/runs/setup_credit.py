@@ -60,7 +60,7 @@ async def end(
     is_spent = is_unknown or outcome is not SponsoredOutcome.DEAD
     credit = plan.counters.credit.end_setup(unspent, is_spent=is_spent)
     if plan.state in TERMINAL_STATES and credit.setup_held and credit.asset is not None:
-        await return_credit(db, plan.terms, credit.asset, credit.setup_held, runs=0)
+        await return_credit(db, plan.terms, credit.asset, credit.setup_held)
         credit = credit.release_setup()
     await _write(db, plan, credit)
 

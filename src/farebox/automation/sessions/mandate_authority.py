@@ -7,7 +7,7 @@ from farebox.automation.execution.run_authority import PreparedRun, RunNotPrepar
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
-from farebox.automation.runs.attempt import CounterReading
+from farebox.automation.runs.attempt import CounterGone, CounterReading
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
 from farebox.automation.runs.session_codes import CLOSED, MISSING
@@ -88,8 +88,8 @@ class MandateIndexReader:
     def __init__(self, database: Database, ledger: EntryReader) -> None:
         self._database, self._ledger = database, ledger
 
-    async def read_index(self, terms: PlanTerms, run: Run) -> CounterReading | None:
-        """How often the index was used, 0 or 1; None where no node knows the mandate now.
+    async def read_index(self, terms: PlanTerms, run: Run) -> CounterReading | CounterGone | None:
+        """How often the index was used, 0 or 1; None where no mandate of the plan was recorded.
 
         Raises:
             DatabaseUnavailable: the plan's session cannot be read.
@@ -100,7 +100,7 @@ class MandateIndexReader:
             return None
         state = await read_mandate(self._ledger, session.mandate)
         if isinstance(state, MandateMissing):
-            return None
+            return CounterGone(state.as_of_ledger)
         index = mandate_index(run.run_index, run.leg_index, legs=terms.legs)
         return CounterReading(0, int(state.last_index == index), state.as_of_ledger)
 

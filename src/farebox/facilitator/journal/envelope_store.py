@@ -272,19 +272,23 @@ _FINALIZE: Final[LiteralString] = (
                    item.*
             FROM (SELECT DISTINCT ON (tx_hash) *
                   FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::bigint[],
-                              $6::bigint[], $7::boolean[], $9::bytea[]) WITH ORDINALITY
+                              $6::bigint[], $7::boolean[], $9::bytea[],
+                              $10::timestamptz[]) WITH ORDINALITY
                       AS item (tx_hash, state, reason, detail, ledger, fee_charged, is_loss,
-                               landed_hash, i)
+                               landed_hash, landed_at, i)
                   ORDER BY tx_hash, i) AS item
             JOIN settlements s ON s.tx_hash = item.tx_hash
             WHERE s.state IN ('sending', 'submitted')
+               OR s.state = 'unproven' AND item.state <> 'unproven'
             ORDER BY s.network, s.payer, s.nonce
             FOR UPDATE OF s),
         moved AS (
             UPDATE settlements s
             SET state = ended.state, reason = ended.reason, detail = ended.detail,
                 ledger = ended.ledger, fee_charged = ended.fee_charged, finished_at = $8,
-                landed_hash = ended.landed_hash,
+                next_look_at = CASE WHEN ended.state = 'unproven'
+                                    THEN $8::timestamptz + interval '1 hour' END,
+                landed_hash = ended.landed_hash, landed_at = ended.landed_at,
                 discovery = CASE WHEN ended.state = 'confirmed' THEN s.discovery END,
                 fee_held = CASE WHEN s.budget_on IS NULL THEN 0
                                 WHEN ended.state = 'unproven' THEN s.fee_held
@@ -307,6 +311,8 @@ async def record_final(
 ) -> list[bool]:
     """Record the final statuses of envelopes; False where one was final already. Under the lock.
 
+    An unproven row is final until its outcome is proven after all.
+
     The fee charged stays spent and the rest of the reservation is freed; where the fee
     charged is not known, all of it stays spent.
     """
@@ -321,6 +327,7 @@ async def record_final(
         [final.is_payer_loss for _, final in finals],
         at,
         [final.landed_hash for _, final in finals],
+        [final.landed_at for _, final in finals],
     )
     return _list_changed(finals, {row["i"] for row in rows})
 

@@ -114,7 +114,9 @@ class StatusResolver:
             is_seen = isinstance(fate, TransactionFound) and landed == sent.landed_as(fate)
             return final if is_seen else None
         reason = Reason.DUPLICATE_SETTLEMENT if landing.is_ours else Reason.FOREIGN_LANDING
-        return replace(final, reason=reason, landed_hash=landing.tx_hash)
+        return replace(
+            final, reason=reason, landed_hash=landing.tx_hash, landed_at=landing.landed_at
+        )
 
     def _is_overdue(self, failed: LandingSearchFailed, sent: SentEnvelope) -> bool:
         """Whether searches have failed for so long that the row is not kept open for another."""

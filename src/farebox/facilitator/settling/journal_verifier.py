@@ -86,7 +86,7 @@ class JournalVerifier:
 
 def judge_recorded(row: Settlement, request_digest: bytes) -> CollectableSuccess | RecordedPayment:
     """Judge a payment that has a row by what `/settle` would answer (docs/decisions/0005)."""
-    outcome = read_repeat(row, request_digest)
+    outcome = read_repeat(row, b"" if row.is_purchase else request_digest)
     if isinstance(outcome, NotSettled):
         return RecordedPayment(outcome.reason, row.identity.payer, outcome.tx_hash)
     return CollectableSuccess(row.identity.payer)

@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Coroutine, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final, Protocol
 from uuid import uuid4
@@ -134,7 +135,7 @@ class Settler:
                 known = await self._journal.find(request.identity)
                 if known is None:
                     return await self._settle_first(request, began=began)
-                outcome = await self._follow(known, request.digest, began=began)
+                outcome = await self._follow(known, request.digest_at(known), began=began)
                 if outcome is not None:
                     return outcome
             raise _nothing_sent(request.identity)
@@ -173,7 +174,8 @@ class Settler:
 
     async def _find_outcome(self, request: SettleRequest, *, began: float) -> SettleOutcome | None:
         known = await self._journal.find(request.identity)
-        return None if known is None else await self._follow(known, request.digest, began=began)
+        digest = b"" if known is None else request.digest_at(known)
+        return None if known is None else await self._follow(known, digest, began=began)
 
     async def _take_claim(self, claim: Claim) -> bool:
         """Claim the payment's identity; the claim is released where the result is unknown."""
@@ -184,7 +186,11 @@ class Settler:
             raise
 
     async def _refuse(self, request: SettleRequest, verdict: Rejected) -> NotSettled:
-        """The refusal, or the other transaction's hash where that used the nonce."""
+        """The refusal, or the other transaction's hash where that used the nonce.
+
+        A simulation also fails because the payment has landed. While nobody can say so, the refusal
+        is one that is retried later, since a final one tells the buyer to sign again.
+        """
         transfer, identity = request.transfer, request.identity
         refusal = NotSettled(verdict.reason, identity.network, verdict.payer)
         if verdict.reason is not Reason.SIMULATION_FAILED:
@@ -195,7 +201,7 @@ class Settler:
             # the payment is refused in any case, so that a response as of any ledger will do
             landing = await self._foreign[identity.network].find_by_nonce(spent, as_of_ledger=0)
         except LandingSearchFailed:
-            return refusal
+            return replace(refusal, reason=Reason.NETWORK_UNAVAILABLE)
         if landing is None:
             return refusal
         tx_hash = landing.tx_hash.hex()
@@ -235,6 +241,7 @@ class Settler:
             caller=None if caller is None else caller.owner,
             budget_owner=budget_owner(caller),
             discovery=payment.stored_discovery,
+            is_purchase=request.is_purchase,
         )
 
     async def _run_to_end(

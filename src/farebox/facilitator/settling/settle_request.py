@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from farebox.facilitator.settlement import PaymentIdentity
+from farebox.facilitator.settlement import PaymentIdentity, Settlement
 from farebox.facilitator.verification.verdict import SignedTransfer
-from farebox.kernel.caller import Caller
+from farebox.kernel.caller import Caller, CallerKind
 from farebox.stellar.ledger_clock import SLOWEST_CADENCE_S, LedgerReading
 from farebox.x402.reasons import Reason
 
@@ -56,6 +56,19 @@ class SettleRequest:
     def digest(self) -> bytes:
         """SHA-256 of the transaction bytes and canonical terms."""
         return self.transfer.payment.request_digest()
+
+    @property
+    def is_purchase(self) -> bool:
+        """Whether this service settles it for its own goods or runs."""
+        return self.caller is not None and self.caller.kind is CallerKind.SERVICE
+
+    def digest_at(self, row: Settlement) -> bytes:
+        """Return the digest to compare with the row's; that of no request where it is not theirs.
+
+        Once a purchase has landed, everybody can build its transaction's bytes from the ledger: its
+        success is the sale's, whoever sends them to `/settle` (docs/decisions/0047).
+        """
+        return b"" if row.is_purchase and not self.is_purchase else self.digest
 
     @property
     def header_key(self) -> IdempotencyKey | None:

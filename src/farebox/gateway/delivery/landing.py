@@ -23,14 +23,13 @@ async def record_landing(
     *,
     at: datetime,
     attempt_for: timedelta | None,
-    may_repeat: bool = True,
 ) -> GatewayPayment:
     """Take the payment's success and record it as paid, inside a transaction.
 
     The success of a transaction of another party is taken as well: the journal has it for the
     request whose row was there before that transaction, and for no other one
     (docs/decisions/0047). Of a settlement that was lost and restored nobody knows whether it was
-    answered: the payment is owed, unless this very request had it before this call.
+    answered: the payment is owed, unless this very request had it reserved before it landed.
 
     Args:
         db: the connection, in a transaction that an exception rolls back.
@@ -38,7 +37,6 @@ async def record_landing(
         tx_hash: the transaction.
         at: the present moment.
         attempt_for: how long the first attempt may take; None without a waiting buyer.
-        may_repeat: whether the upstream may get the request again after this attempt.
 
     Raises:
         SuccessTaken: another request has the success, or the transaction is no payment of this one.
@@ -53,7 +51,6 @@ async def record_landing(
         tx_hash,
         state=PaymentState.OWED if is_owed else PaymentState.PAID,
         attempt_for=None if is_owed else attempt_for,
-        may_repeat=may_repeat,
     )
     if payment is None:
         raise ReservationLost
@@ -63,12 +60,13 @@ async def record_landing(
 async def _take_restored(db: Connection, held: GatewayPayment, *, has_buyer: bool) -> bool:
     """Take the success of a restored settlement; whether the payment is owed, not delivered.
 
-    Only a request that was reserved before the call that found the settlement may be delivered.
+    Only a request that was reserved before the landing, and so by another call, may be delivered:
+    afterwards everybody can present the payment.
 
     Raises:
         SuccessTaken: there is no such settlement.
     """
-    digest = await journal_store.take_restored_success(
+    restored = await journal_store.take_restored_success(
         db,
         held.identity,
         held.success_id,
@@ -76,6 +74,8 @@ async def _take_restored(db: Connection, held: GatewayPayment, *, has_buyer: boo
         amount=held.amount,
         pay_to=held.pay_to,
     )
-    if digest is None:
+    if restored is None:
         raise SuccessTaken
-    return held.is_first_hold or not has_buyer or digest != held.request_digest
+    digest, landed_at = restored
+    is_known = digest == held.request_digest and held.reserved_at < landed_at
+    return held.is_first_hold or not has_buyer or not is_known

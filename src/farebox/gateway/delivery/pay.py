@@ -39,9 +39,13 @@ from farebox.gateway.delivery.outcome import (
     Replayed,
     WrapperChanged,
 )
-from farebox.gateway.delivery.reconcile import UNPROVEN_EVERY
 from farebox.gateway.delivery.reservation_store import NewPayment, WrapperCounters
-from farebox.gateway.payment import GatewayPayment, PaymentState, PresentedRequest
+from farebox.gateway.payment import (
+    UNPROVEN_EVERY,
+    GatewayPayment,
+    PaymentState,
+    PresentedRequest,
+)
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
@@ -206,15 +210,6 @@ class Payer:
             case _:
                 return NoAttemptLeft(known)
 
-    async def give_back(self, attempt: GatewayPayment) -> NotServed:
-        """End an attempt that nothing was sent in; it does not count as one."""
-        try:
-            async with self._database.connection() as db:
-                await payment_store.return_attempt(db, attempt)
-        except Outage:  # the attempt's time ends it
-            return NotServed(attempt)
-        return NotServed(replace(attempt, attempts=attempt.attempts - 1))
-
     async def _settle(self, request: PaidRequest, held: GatewayPayment) -> PayOutcome | None:
         """Settle while this call holds the reservation; None to look again."""
         try:
@@ -282,7 +277,7 @@ class Payer:
             return await self._record_paid(request, held, tx_hash, otherwise=PaymentUsed(tx_hash))
         except Outage:
             log.warning("gateway.landing_not_recorded", tx_hash=tx_hash)
-            return LandingNotRecorded(replace(held, tx_hash=tx_hash))
+            return LandingNotRecorded(replace(held, tx_hash=tx_hash, attempts=0))
 
     async def _record_paid(
         self, request: PaidRequest, held: GatewayPayment, tx_hash: str, *, otherwise: PayOutcome
@@ -299,8 +294,12 @@ class Payer:
                     tx_hash,
                     at=self._clock.now(),
                     attempt_for=request.attempt_for,
-                    may_repeat=request.may_repeat,
                 )
+        except Outage:
+            known = await self.find(held.identity)
+            if known is None or not _is_first_attempt(known, held):
+                raise
+            payment = known
         except ReservationLost:  # what has landed for this request is its own at any terms
             return None if await self.find(request.new.identity) else await self._reserve(request)
         except SuccessTaken:
@@ -321,14 +320,11 @@ class Payer:
                 known,
                 attempt_for=request.attempt_for,
                 concurrent_requests=limits.concurrent_requests,
-                may_repeat=request.may_repeat,
             )
             if started is not None:
                 return AttemptStarted(started)
             counters = await reservation_store.read_counters(db, request.wrapper)
-        if counters.in_progress >= limits.concurrent_requests:
-            return LimitReached(LimitKind.CONCURRENCY, 1)
-        return None
+        return NotServed(known) if counters.in_progress >= limits.concurrent_requests else None
 
     async def _give_up(self, request: PaidRequest) -> PayOutcome:
         known = await self.find(request.new.identity)
@@ -340,6 +336,15 @@ class Payer:
         """Leave the outcome to another call, or to reconciliation."""
         tx_hash = await self._settler.find_hash(identity)
         return PaymentPending(Pending(identity.network, identity.payer, tx_hash))
+
+
+def _is_first_attempt(known: GatewayPayment, held: GatewayPayment) -> bool:
+    """Whether the row is what the holder wrote by a commit whose answer was lost.
+
+    Nobody else can have written it: another holder, and another attempt, has a higher epoch.
+    """
+    written = (PaymentState.PAID, held.reserved_at, held.epoch + 1, 1)
+    return (known.state, known.reserved_at, known.epoch, known.attempts) == written
 
 
 def _refuse(wrapper: Wrapper, counters: WrapperCounters) -> LimitReached | WrapperChanged:

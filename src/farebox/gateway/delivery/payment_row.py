@@ -16,11 +16,18 @@ COLUMNS: Final = """network, payer, nonce, wrapper_id, owner, slug, binding, req
 KEY: Final = "(network, payer, nonce) = ($1, $2, $3)"
 # the payment of exactly this request, as its row was read
 SAME: Final = f"{KEY} AND binding = $4 AND request_digest = $5"
+# the hold or attempt that it was read in: replicas of older versions raise `attempts` alone
+FENCED: Final = f"{KEY} AND epoch = $4 AND attempts = $5"
 
 
 def same_request(payment: GatewayPayment) -> tuple[str, str, int, bytes, bytes]:
     """Return the parameters of `SAME`."""
     return *payment.identity.row_key, payment.binding, payment.request_digest
+
+
+def fence_of(payment: GatewayPayment) -> tuple[str, str, int, int, int]:
+    """Return the parameters of `FENCED`."""
+    return *payment.identity.row_key, payment.epoch, payment.attempts
 
 
 def read_payment_row(row: Row) -> GatewayPayment:

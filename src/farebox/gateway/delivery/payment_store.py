@@ -11,8 +11,10 @@ from farebox.facilitator.settlement import PaymentIdentity
 from farebox.gateway.delivery.kept_response import SealedResponse
 from farebox.gateway.delivery.payment_row import (
     COLUMNS,
+    FENCED,
     KEY,
     SAME,
+    fence_of,
     read_payment_row,
     same_request,
 )
@@ -48,7 +50,6 @@ async def record_paid(
     *,
     state: PaymentState = PaymentState.PAID,
     attempt_for: timedelta | None,
-    may_repeat: bool = True,
 ) -> GatewayPayment | None:
     """Record that a reserved payment landed; None when its row left that state before.
 
@@ -59,17 +60,15 @@ async def record_paid(
         state: paid, or owed for a payment that is never delivered.
         attempt_for: how long the first attempt may take, which begins with this; None for a
             payment without a waiting buyer, whose request stops counting as in progress.
-        may_repeat: whether the upstream may get the request again after this attempt.
     """
     row = await db.fetchrow(
         f"""
         WITH paid AS (
             UPDATE gateway_payments p
-            SET state = $9, tx_hash = $6, paid_at = clock_timestamp(), epoch = epoch + 1,
+            SET state = $8, tx_hash = $6, paid_at = clock_timestamp(), epoch = epoch + 1,
                 attempts = ($7::interval IS NOT NULL)::integer, is_counted = true,
                 attempt_until = clock_timestamp() + $7::interval, next_look_at = NULL,
-                ended_at = CASE WHEN $9 = 'paid' THEN NULL ELSE clock_timestamp() END,
-                may_repeat = $8
+                ended_at = CASE WHEN $8 = 'paid' THEN NULL ELSE clock_timestamp() END
             FROM (SELECT is_counted AS was_counted FROM gateway_payments
                   WHERE {SAME} FOR UPDATE) AS before
             WHERE {SAME} AND state = 'reserved'
@@ -85,7 +84,6 @@ async def record_paid(
         *same_request(held),
         bytes.fromhex(tx_hash),
         attempt_for,
-        may_repeat,
         state.value,
     )
     return None if row is None else read_payment_row(row)
@@ -97,7 +95,6 @@ async def start_attempt(
     *,
     attempt_for: timedelta,
     concurrent_requests: int,
-    may_repeat: bool,
 ) -> GatewayPayment | None:
     """Begin another attempt to deliver a paid request; None when none may begin now.
 
@@ -118,7 +115,7 @@ async def start_attempt(
             RETURNING c.wrapper_id)
         UPDATE gateway_payments p
         SET attempts = p.attempts + 1, epoch = p.epoch + 1, next_look_at = NULL,
-            attempt_until = clock_timestamp() + $8::interval, may_repeat = $10
+            attempt_until = clock_timestamp() + $8::interval
         FROM counted, owed
         WHERE (p.network, p.payer, p.nonce) = (owed.network, owed.payer, owed.nonce)
         RETURNING {_of_row("p")}
@@ -128,7 +125,6 @@ async def start_attempt(
         RETRIES_FOR,
         attempt_for,
         concurrent_requests,
-        may_repeat,
     )
     return None if row is None else read_payment_row(row)
 
@@ -156,24 +152,23 @@ async def end_attempt(
         f"""
         WITH ended AS (
             UPDATE gateway_payments
-            SET state = $5, attempt_until = NULL, status = $6, may_repeat = $7,
-                ended_at = CASE WHEN $5 = 'paid' THEN NULL ELSE clock_timestamp() END
-            WHERE {KEY} AND state = 'paid' AND epoch = $4 AND attempt_until IS NOT NULL
+            SET state = $6, attempt_until = NULL, status = $7, may_repeat = $8,
+                ended_at = CASE WHEN $6 = 'paid' THEN NULL ELSE clock_timestamp() END
+            WHERE {FENCED} AND state = 'paid' AND attempt_until IS NOT NULL
             RETURNING wrapper_id),
         uncounted AS (
             UPDATE wrapper_counters c SET in_progress = c.in_progress - 1
             FROM ended WHERE c.wrapper_id = ended.wrapper_id),
         kept AS (
             INSERT INTO gateway_responses (network, payer, nonce, status, sealed, expires_at)
-            SELECT $1, $2, $3, $6, $8, clock_timestamp() + $9::interval
-            FROM ended WHERE $8::bytea IS NOT NULL
+            SELECT $1, $2, $3, $7, $9, clock_timestamp() + $10::interval
+            FROM ended WHERE $9::bytea IS NOT NULL
             ON CONFLICT (network, payer, nonce) DO UPDATE
             SET status = excluded.status, sealed = excluded.sealed,
                 expires_at = excluded.expires_at)
         SELECT true FROM ended
         """,
-        *payment.identity.row_key,
-        payment.epoch,
+        *fence_of(payment),
         state.value,
         status,
         may_repeat,
@@ -227,10 +222,10 @@ async def end_unattended(db: Connection, payment: GatewayPayment, state: Payment
         f"""
         WITH ended AS (
             UPDATE gateway_payments p
-            SET state = $5, attempt_until = NULL,
-                ended_at = CASE WHEN $5 = 'paid' THEN NULL ELSE clock_timestamp() END
+            SET state = $6, attempt_until = NULL,
+                ended_at = CASE WHEN $6 = 'paid' THEN NULL ELSE clock_timestamp() END
             FROM (SELECT attempt_until IS NOT NULL AS was_open FROM gateway_payments
-                  WHERE {KEY} AND state = 'paid' AND epoch = $4
+                  WHERE {FENCED} AND state = 'paid'
                     AND (attempt_until IS NULL OR attempt_until < clock_timestamp())
                   FOR UPDATE) AS known
             WHERE {KEY}
@@ -240,8 +235,7 @@ async def end_unattended(db: Connection, payment: GatewayPayment, state: Payment
             FROM ended WHERE c.wrapper_id = ended.wrapper_id AND was_open)
         SELECT true FROM ended
         """,
-        *payment.identity.row_key,
-        payment.epoch,
+        *fence_of(payment),
         state.value,
     )
     return is_ended is True
@@ -257,17 +251,33 @@ async def return_attempt(db: Connection, payment: GatewayPayment) -> bool:
         WITH returned AS (
             UPDATE gateway_payments
             SET attempts = attempts - 1, attempt_until = NULL, may_repeat = true
-            WHERE {KEY} AND state = 'paid' AND epoch = $4 AND attempt_until IS NOT NULL
+            WHERE {FENCED} AND state = 'paid' AND attempt_until IS NOT NULL
             RETURNING wrapper_id),
         uncounted AS (
             UPDATE wrapper_counters c SET in_progress = c.in_progress - 1
             FROM returned WHERE c.wrapper_id = returned.wrapper_id)
         SELECT true FROM returned
         """,
-        *payment.identity.row_key,
-        payment.epoch,
+        *fence_of(payment),
     )
     return is_returned is True
+
+
+async def record_sending(db: Connection, payment: GatewayPayment) -> timedelta | None:
+    """Record that an attempt sends its request, which may not be repeated if its end is unknown.
+
+    Returns the time that the attempt has left; None once it was ended, or its time has passed.
+    Before this, an attempt that dies has sent nothing: the payment can be delivered again.
+    """
+    left: timedelta | None = await db.fetchval(
+        f"""
+        UPDATE gateway_payments SET may_repeat = false
+        WHERE {FENCED} AND state = 'paid' AND attempt_until > clock_timestamp()
+        RETURNING attempt_until - clock_timestamp()
+        """,
+        *fence_of(payment),
+    )
+    return left
 
 
 async def read_lease(db: Connection, payment: GatewayPayment) -> timedelta | None:
@@ -275,10 +285,9 @@ async def read_lease(db: Connection, payment: GatewayPayment) -> timedelta | Non
     left: timedelta | None = await db.fetchval(
         f"""
         SELECT attempt_until - clock_timestamp() FROM gateway_payments
-        WHERE {KEY} AND state = 'paid' AND epoch = $4
+        WHERE {FENCED} AND state = 'paid'
         """,
-        *payment.identity.row_key,
-        payment.epoch,
+        *fence_of(payment),
     )
     return left
 

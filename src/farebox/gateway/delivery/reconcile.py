@@ -16,7 +16,7 @@ from farebox.facilitator.settlement import (
 from farebox.gateway.delivery import payment_store, reservation_store
 from farebox.gateway.delivery.landing import ReservationLost, SuccessTaken, record_landing
 from farebox.gateway.delivery.verdict import state_after_failure
-from farebox.gateway.payment import GatewayPayment, PaymentState
+from farebox.gateway.payment import UNPROVEN_EVERY, GatewayPayment, PaymentState
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
@@ -24,7 +24,6 @@ from farebox.storage.pool import Database
 from farebox.x402.reasons import Reason
 
 EVERY_S: Final = 5.0
-UNPROVEN_EVERY: Final = timedelta(hours=1)  # looks at a payment whose outcome is unproven
 _FULL_PAUSE_S: Final = 0.25  # after a pass that had as many payments as it takes
 _BATCH: Final = 100  # of each network
 _HELD_FOR: Final = timedelta(seconds=30)

@@ -11,8 +11,10 @@ from typing import Final
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.gateway.delivery.payment_row import (
     COLUMNS,
+    FENCED,
     KEY,
     SAME,
+    fence_of,
     read_payment_row,
     same_request,
 )
@@ -22,7 +24,8 @@ from farebox.storage.pool import Connection
 
 ONE_PAYMENT: Final = "gateway_payments_pkey"  # the constraint
 # by this very holder of this very reservation: a new one of the payment begins its epochs again
-_HELD: Final = f"{KEY} AND state = 'reserved' AND epoch = $4 AND reserved_at = $5"
+_HELD: Final = f"{FENCED} AND state = 'reserved' AND reserved_at = $6"
+_MOST_HOLDS: Final = 30_000  # that `attempts` counts, a smallint
 _RESERVE: Final = f"""
     WITH moment AS (
         SELECT date_trunc('minute', clock_timestamp()) AS minute,
@@ -115,12 +118,14 @@ async def hold_reservation(
     """Take over a reservation that no call holds; None when one does, or when it is another's.
 
     Every holder has an epoch of its own: one whose time has passed cannot release what another
-    one holds.
+    one holds. Holders of older versions know themselves by `attempts`, which grows too until the
+    payment has landed.
     """
     row = await db.fetchrow(
         f"""
         UPDATE gateway_payments
-        SET epoch = epoch + 1, attempt_until = clock_timestamp() + $6::interval
+        SET epoch = epoch + 1, attempts = least(attempts + 1, {_MOST_HOLDS}),
+            attempt_until = clock_timestamp() + $6::interval
         WHERE {SAME} AND state = 'reserved'
           AND (attempt_until IS NULL OR attempt_until < clock_timestamp())
         RETURNING {COLUMNS}
@@ -152,7 +157,7 @@ async def leave_unproven(db: Connection, held: GatewayPayment, *, look_after: ti
         left_alone AS (
             UPDATE gateway_payments p
             SET attempt_until = NULL, is_counted = false,
-                next_look_at = clock_timestamp() + $6::interval
+                next_look_at = clock_timestamp() + $7::interval
             FROM (SELECT is_counted FROM gateway_payments WHERE {KEY}) AS before
             WHERE {_HELD} AND (SELECT count(*) FROM locked) >= 0
             RETURNING wrapper_id, before.is_counted)
@@ -193,9 +198,9 @@ async def release(db: Connection, held: GatewayPayment) -> bool:
     return is_released is True
 
 
-def _holder(held: GatewayPayment) -> tuple[str, str, int, int, datetime]:
+def _holder(held: GatewayPayment) -> tuple[str, str, int, int, int, datetime]:
     """Return the parameters of `_HELD`."""
-    return *held.identity.row_key, held.epoch, held.reserved_at
+    return *fence_of(held), held.reserved_at
 
 
 async def read_counters(db: Connection, wrapper: Wrapper) -> WrapperCounters:

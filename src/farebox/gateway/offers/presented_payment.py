@@ -4,11 +4,25 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
-from farebox.gateway.offers.offer import MAX_TIMEOUT_S, WrapperOffer
+from farebox.gateway.offers.offer import MAX_TIMEOUT_S, WrapperOffer, build_requirement
+from farebox.gateway.wrapper import WrapperTerm
+from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.networks import parse_network
+from farebox.stellar.transfer_envelope import (
+    MuxedParty,
+    TransferEnvelope,
+    read_transfer_envelope,
+)
 from farebox.x402.extensions import BAZAAR
 from farebox.x402.payment import Payment
-from farebox.x402.payment_header import NO_MATCH, HeaderFault, read_payment_header
+from farebox.x402.payment_header import (
+    NO_MATCH,
+    HeaderFault,
+    PaymentHeader,
+    read_payment_header,
+)
 from farebox.x402.wire import Unacceptable
 
 
@@ -62,15 +76,30 @@ def read_presented_payment(
 def read_retried_payment(values: Sequence[bytes]) -> PresentedPayment | None:
     """Read a payment by the terms that it accepts itself; None for one that cannot be read.
 
-    It may continue a request that was paid before, when its terms were the wrapper's, and nothing
-    else.
+    The flat form accepts what its payer has signed. It may continue a request that was paid before,
+    when its terms were the wrapper's, and nothing else.
     """
     header = read_payment_header(values)
-    if isinstance(header, HeaderFault) or header.accepted is None:
+    if isinstance(header, HeaderFault):
         return None
-    accepted = header.accepted | {"maxTimeoutSeconds": MAX_TIMEOUT_S}  # as in every offer
+    accepted = _signed_terms(header) if header.accepted is None else header.accepted
+    if accepted is None:
+        return None
+    accepted = accepted | {"maxTimeoutSeconds": MAX_TIMEOUT_S}  # as in every offer
     read = header.read_payment(accepted, resource={}, extensions={})
     return _presented(read, values) if isinstance(read, Payment) else None
+
+
+def _signed_terms(header: PaymentHeader) -> dict[str, Any] | None:
+    """Read the terms off the signed transfer; None without one."""
+    network = parse_network(header.network) if isinstance(header.network, str) else None
+    transfer = read_transfer_envelope(header.transaction or b"")
+    if network is None or not isinstance(transfer, TransferEnvelope):
+        return None
+    if isinstance(transfer.pay_to, MuxedParty):
+        return None
+    amount = BaseUnits(transfer.amount)
+    return build_requirement(WrapperTerm(network, transfer.contract, amount, transfer.pay_to))
 
 
 def _presented(payment: Payment, values: Sequence[bytes]) -> PresentedPayment:

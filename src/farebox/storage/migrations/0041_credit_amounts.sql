@@ -15,6 +15,7 @@ ALTER TABLE automation_proposals
 ALTER TABLE run_credits
     ADD COLUMN asset text NOT NULL DEFAULT '',
     ADD COLUMN amount numeric(39, 0) NOT NULL DEFAULT 0,  -- below 0 for what a plan takes
+    ALTER COLUMN runs SET DEFAULT 0,                      -- of old rows; counts for nothing
     DROP CONSTRAINT run_credits_check,
     ADD CHECK (sign(runs) * sign(amount) >= 0 AND (kind = 'consume') = (runs < 0 OR amount < 0));
 
@@ -34,7 +35,8 @@ ALTER TABLE automation_sponsored
 -- Quotes were made of runs that are left: they are made again.
 UPDATE automation_payments SET valid_until = least(valid_until, clock_timestamp())
 WHERE state = 'quoted';
-UPDATE automation_payments SET credit = from_credit * per_run WHERE state <> 'quoted';
+UPDATE automation_payments SET credit = from_credit * per_run
+WHERE state <> 'quoted' AND from_credit > 0;
 
 -- What a run has cost the owner of a plan: by the plan's own payments, else by the owner's cheapest.
 CREATE TEMPORARY TABLE bought ON COMMIT DROP AS
@@ -56,11 +58,22 @@ SELECT DISTINCT ON (b.proposal_id) b.proposal_id, b.asset, b.fee_stroops,
 FROM bought b LEFT JOIN cheapest c USING (owner, network)
 ORDER BY b.proposal_id, b.quote_revision DESC;
 
--- Open plans hold what their unused runs have cost, and keep the fee that they were quoted.
+-- Open plans hold what their unused runs have cost, and keep the fee that they were quoted. That was
+-- of the call alone: a session adds 120,000 stroops to it, and through a mandate it costs four times
+-- as much or more. A plan goes on at what its runs have cost.
 UPDATE automation_proposals p
-SET credit_asset = price.asset, run_fee = price.fee_stroops,
+SET credit_asset = price.asset,
+    run_fee = CASE p.authority_mode
+        WHEN 'session' THEN greatest(price.fee_stroops + 120000, cost.most)
+        WHEN 'mandate' THEN greatest(4 * price.fee_stroops, cost.most)
+        ELSE price.fee_stroops END,
     credit_held = floor((p.runs_credited - p.runs_consumed) * price.per_run)
-FROM price WHERE price.proposal_id = p.id AND p.status IN ('paid', 'active', 'paused');
+FROM price CROSS JOIN LATERAL (
+    SELECT max(a.fee_charged) AS most
+    FROM automation_runs r JOIN automation_attempts a ON a.run_id = r.id
+    WHERE r.proposal_id = price.proposal_id AND a.outcome = 'success'
+) cost
+WHERE price.proposal_id = p.id AND p.status IN ('paid', 'active', 'paused');
 
 -- Runs that no plan holds: the newest ones that came to an owner, at the price they were bought at.
 WITH net AS (

@@ -11,7 +11,8 @@ EVENING = datetime(2026, 11, 25, 23, 0, tzinfo=UTC)
 
 @pytest.mark.parametrize("obstacle", SponsorObstacle)
 def test_limit_of_a_day_is_waited_for_until_the_next_one(obstacle: SponsorObstacle) -> None:
-    is_of_a_day = obstacle.value.startswith("budget_") or obstacle.value.endswith("_installations")
+    is_limit = obstacle.value.startswith(("budget_", "loss_"))
+    is_of_a_day = is_limit or obstacle.value.endswith("_installations")
     expected = timedelta(hours=1) if is_of_a_day else timedelta(seconds=5)
     assert wait_for(obstacle, EVENING) == expected
 

@@ -1,5 +1,6 @@
 """A session's use after its nonce has expired: the guard's count is asked then, and only then."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -7,16 +8,24 @@ import pytest
 
 from farebox.automation.execution.resolve_run import RunResolver
 from farebox.automation.execution.used_authorizations import AuthorizationUse, UsedAuthorizations
+from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms
-from farebox.automation.runs.attempt import CounterReading, NonceReading
+from farebox.automation.runs.attempt import CounterGone, CounterReading, NonceReading
 from farebox.automation.runs.receipt import ExecutedBy
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
 from farebox.automation.runs.run_state import RunState, RunTrigger
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import OwnerId
-from farebox.stellar.rpc import LedgerEntries, LedgerEntry, RpcUnavailable
+from farebox.stellar.rpc import (
+    LedgerEntries,
+    LedgerEntry,
+    LedgerStatus,
+    RpcUnavailable,
+    TransactionFound,
+)
 from farebox.stellar.transfer_search import nonce_key
-from farebox.submission.fate import Dead
+from farebox.submission.fate import Dead, Fate, Unproven
 from support.automation import draft_plan
 from support.automation_world import NET, attempt_of
 from support.journal_rows import party
@@ -60,8 +69,9 @@ class Node:
             raise RpcUnavailable(NET, "away", certainly_not_sent=True)
         return None if self._now is None else CounterReading(before, self._now, self._latest)
 
-    async def read_index(self, terms: PlanTerms, run: Run) -> CounterReading | None:
-        raise AssertionError("no mandate")
+    async def read_index(self, terms: PlanTerms, run: Run) -> CounterGone:
+        assert terms.mode is AuthorityMode.MANDATE
+        return CounterGone(self._latest)
 
 
 async def use_of(node: Node, **changes: int | None) -> AuthorizationUse | None:
@@ -125,4 +135,28 @@ async def test_run_whose_dead_attempt_was_used_by_another_is_not_made_again(
     used = UsedAuthorizations(node, node, node)
     resolver = RunResolver(node, used, ends, ends, ManualClock())  # type: ignore[arg-type]
     await resolver.resolve(RUN, TERMS, ATTEMPT, Dead(UNTIL + 1))
+    assert ends.ended == [expected]
+
+
+FAILED = TransactionFound(
+    "ab", LedgerStatus.FAILED, 90, START, "txFAILED", "opTRAPPED", Stroops(100), ()
+)
+
+
+@pytest.mark.parametrize(
+    ("fate", "expected"),
+    [
+        (Dead(UNTIL), (RunTrigger.ABANDON, None)),
+        (Unproven(UNTIL), (RunTrigger.ABANDON, None)),
+        (FAILED, ErrorClass.MARKET),
+    ],
+)
+async def test_run_whose_mandate_is_gone_comes_to_an_end(fate: Fate, expected: object) -> None:
+    """Whether a stranger had used it cannot be proven any more, however long anybody looks."""
+    node, ends = Node(UNTIL, None), Ends()
+    used = UsedAuthorizations(node, node, node)
+    resolver = RunResolver(node, used, ends, ends, ManualClock())  # type: ignore[arg-type]
+    terms, run = replace(TERMS, mode=AuthorityMode.MANDATE), replace(RUN, auth_nonce=None)
+    attempt = replace(ATTEMPT, authorized_until=None, uses_before=None)
+    await asyncio.wait_for(resolver.resolve(run, terms, attempt, fate), 5)
     assert ends.ended == [expected]

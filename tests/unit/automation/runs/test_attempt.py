@@ -18,6 +18,7 @@ from farebox.automation.runs.attempt import (
     AttemptOpen,
     AttemptUnprovable,
     AttemptUsed,
+    CounterGone,
     CounterReading,
     NonceReading,
     derive_nonce,
@@ -36,7 +37,7 @@ def status(
     *,
     has_nonce: bool = True,
     nonce: NonceReading | None = None,
-    counter: CounterReading | None = None,
+    counter: CounterReading | CounterGone | None = None,
 ) -> type:
     """What is judged of an attempt that may land up to ledger 112 and be used up to 124."""
     return type(judge_attempt(BOUNDS, AttemptEvidence(absence, has_nonce, nonce, counter)))
@@ -85,6 +86,15 @@ def test_mandate_waits_for_its_counter() -> None:
     assert status(Dead(300), has_nonce=False, counter=UNCHANGED) is AttemptDead
 
 
+def test_attempt_cannot_be_proven_once_its_mandate_is_gone() -> None:
+    """Another transaction may have used it: only the mandate could have told."""
+    for fate in (Dead(300), Unproven(300)):
+        assert status(fate, has_nonce=False, counter=CounterGone(113)) is AttemptUnprovable
+    assert status(Dead(300), has_nonce=False, counter=CounterGone(112)) is AttemptOpen
+    assert status(Dead(112), has_nonce=False, counter=CounterGone(113)) is AttemptOpen
+    assert status(Indeterminate(), has_nonce=False, counter=CounterGone(113)) is AttemptOpen
+
+
 def test_attempt_that_no_history_covers_is_never_dead() -> None:
     assert status(Unproven(300), nonce=NonceReading(False, 113)) is AttemptUnprovable
     assert status(Unproven(300), counter=UNCHANGED) is AttemptUnprovable
@@ -97,22 +107,28 @@ def test_every_combination_of_observations_is_as_in_the_rule_of_the_design() -> 
     """Dead exactly when each line of 3.8 holds, written out anew."""
     absences = (Indeterminate(), *(kind(at) for kind in (Dead, Unproven) for at in LEDGERS))
     nonces = (None, *(NonceReading(used, at) for used in (False, True) for at in LEDGERS))
-    counters = (None, *(CounterReading(1, now, at) for now in (1, 2) for at in LEDGERS))
+    counters = (
+        None,
+        *(CounterReading(1, now, at) for now in (1, 2) for at in LEDGERS),
+        *(CounterGone(at) for at in LEDGERS),
+    )
     for absence, has_nonce, nonce, counter in product(absences, (True, False), nonces, counters):
         used = (has_nonce and nonce is not None and nonce.is_present) or (
-            counter is not None and counter.now == 2
+            isinstance(counter, CounterReading) and counter.now == 2
         )
         past = isinstance(absence, Dead) and absence.as_of_ledger > 112
         by_nonce = has_nonce and nonce is not None and 113 <= nonce.as_of_ledger <= 124
-        by_counter = counter is not None and counter.as_of_ledger > 112
+        is_gone = isinstance(counter, CounterGone) and counter.as_of_ledger > 112
+        by_counter = isinstance(counter, CounterReading) and counter.as_of_ledger > 112
         nothing_to_see = counter is None and (
             not has_nonce or (isinstance(absence, Dead) and absence.as_of_ledger > 124)
         )
-        is_dead = not used and past and (by_nonce or by_counter or nothing_to_see)
+        is_dead = not used and past and not is_gone and (by_nonce or by_counter or nothing_to_see)
         found = status(absence, has_nonce=has_nonce, nonce=nonce, counter=counter)
         assert (found is AttemptDead) == is_dead
         assert (found is AttemptUsed) == used
-        assert (found is AttemptUnprovable) == (not used and isinstance(absence, Unproven))
+        is_lost = isinstance(absence, Unproven) or (past and is_gone)
+        assert (found is AttemptUnprovable) == (not used and is_lost)
 
 
 KEY: Final = Secret(bytes(range(32)))

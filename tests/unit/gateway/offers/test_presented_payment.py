@@ -102,6 +102,17 @@ def test_retried_payment_has_the_request_digest_that_it_was_settled_by() -> None
     assert read_retried_payment([value, value]) is None
 
 
+@pytest.mark.parametrize("network", ["stellar:testnet", "stellar:nowhere", 7, []])
+@pytest.mark.parametrize("transaction", [TRANSACTION, "%", 7])
+def test_retry_of_the_flat_form_without_a_signed_transfer_has_no_terms(
+    network: object, transaction: object
+) -> None:
+    flat = payload(scheme="exact", network=network, payload={"transaction": transaction})
+    del flat["accepted"]
+    assert read_retried_payment([header(flat)]) is None
+    assert read_retried_payment([header({"network": network})]) is None
+
+
 def test_payment_without_accepted_takes_the_only_terms_of_its_network() -> None:
     flat = payload(scheme="exact", network="stellar:testnet")
     del flat["accepted"]
