@@ -135,7 +135,7 @@ async def test_plan_of_another_is_answered_like_an_unknown_one(proposing: Propos
 
 async def test_preview_writes_nothing_and_shows_what_would_be(proposing: ProposingStage) -> None:
     wallet, keeper = await proposing.wallet(), await proposing.keeper()
-    body = keeper_plan(keeper)
+    body = keeper_plan(keeper, startsAt=in_time(minutes=5), expiresAt=in_time(days=9))
     before = await proposing.count("automation_proposals"), await proposing.count("audit_trail")
     answer = await proposing.post(wallet.headers, body, f"{PLANS}/preview")
     assert answer.status == 200, answer.body
