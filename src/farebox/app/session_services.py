@@ -20,7 +20,6 @@ from farebox.automation.sessions.contract_reads import ContractReads
 from farebox.automation.sessions.contracts_watch import AutomationContracts, ContractsWatch
 from farebox.automation.sessions.dca_choice import DcaChoice
 from farebox.automation.sessions.delegate_signer import DelegateSigner
-from farebox.automation.sessions.ended_installations import EndedInstallations
 from farebox.automation.sessions.install_cost import InstallCostReader
 from farebox.automation.sessions.install_tree import InstallTrees
 from farebox.automation.sessions.installing import SessionInstallations
@@ -139,14 +138,7 @@ def session_services(
         installations=SessionInstallations(
             database, clock, node, needs.ledgers, trees, read_back, sponsorship
         ),
-        closings=SessionClosings(
-            network,
-            database,
-            clock,
-            signing.signer,
-            sponsorship,
-            EndedInstallations(network, database, clock, read_back),
-        ),
+        closings=SessionClosings(network, database, clock, signing.signer, sponsorship, read_back),
         venues=RouterVenues(named, signing.reads),
         kinds=signing.kinds,
         life=life,

@@ -21,6 +21,7 @@ from farebox.automation.runs.event_store import add_event
 from farebox.automation.sessions import session_store
 from farebox.automation.sessions.delegate_signer import DelegateSigner, RunNotSigned
 from farebox.automation.sessions.ended_installations import EndedInstallations
+from farebox.automation.sessions.read_back import SessionReadBack
 from farebox.automation.sessions.session_store import SessionState, StoredSession
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
@@ -54,11 +55,11 @@ class SessionClosings:
         clock: Clock,
         signer: DelegateSigner,
         sponsorship: Sponsorship,
-        installations: EndedInstallations,
+        read_back: SessionReadBack,
     ) -> None:
         self._network, self._database, self._clock = network, database, clock
         self._signer, self._sponsorship = signer, sponsorship
-        self._installations = installations
+        self._installations = EndedInstallations(network, database, clock, read_back)
         self._last_id = ""
         self._pauses: dict[str, tuple[datetime, timedelta]] = {}  # by plan: until when, how long
 
