@@ -138,7 +138,7 @@ def session_services(
         installations=SessionInstallations(
             database, clock, node, needs.ledgers, trees, read_back, sponsorship
         ),
-        closings=SessionClosings(network, database, clock, signing.signer, sponsorship),
+        closings=SessionClosings(network, database, clock, signing.signer, sponsorship, read_back),
         venues=RouterVenues(named, signing.reads),
         kinds=signing.kinds,
         life=life,

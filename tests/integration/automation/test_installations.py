@@ -137,6 +137,31 @@ async def test_pending_installation_of_something_else_is_given_up(world: Automat
     assert (await read_plan(world.database, plan)).state is ProposalState.PAID
 
 
+async def test_installation_of_a_plan_that_was_cancelled_meanwhile_is_not_given_up(
+    world: AutomationWorld,
+) -> None:
+    """It may have landed: what was sent is looked for until it is known."""
+    plan = await paid_plan(world)
+
+    class CancelsMeanwhile(Answers):
+        async def activate(
+            self, plan: StoredPlan, request: InstallRequest
+        ) -> Installed | InstallPending:
+            if self.asked:
+                await changes.cancel(caller_of(plan), "request", plan.terms.id, None)
+            return await super().activate(plan, request)
+
+    activation, changes = activation_of(
+        world, CancelsMeanwhile(InstallPending(HASH), installed(plan))
+    )
+    await activation.activate(caller_of(plan), "request", plan.terms.id, REQUEST)
+    await PendingInstallations(NET, world.database, activation).run_once()
+    assert "session.install_failed" not in await kinds(world, plan)
+    async with world.database.connection() as db:
+        waits_for = await db.fetchval("SELECT installer_tx FROM automation_sessions")
+    assert waits_for == HASH
+
+
 @pytest.mark.parametrize("is_ledger", [False, True])
 async def test_session_that_ends_before_the_first_run_is_refused(
     world: AutomationWorld, *, is_ledger: bool

@@ -29,11 +29,14 @@ from farebox.automation.paymaster.sponsored_store import (
     SponsoredRow,
 )
 from farebox.automation.plans import proposal_store
-from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.automation.plans.proposal_state import TERMINAL_STATES
+from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
 from farebox.automation.runs import setup_credit
+from farebox.automation.runs.event_store import add_event
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.clock import Clock
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage
 from farebox.kernel.ids import new_id
 from farebox.kernel.networks import Network
@@ -43,7 +46,7 @@ from farebox.stellar.rpc import FeeStats, LedgerStatus, TransactionFound
 from farebox.stellar.simulation import Simulated, SimulationRefused
 from farebox.stellar.transactions import AuthorizedCall
 from farebox.storage.faults import Conflict
-from farebox.storage.pool import Database
+from farebox.storage.pool import Connection, Database
 from farebox.submission.fate import (
     Dead,
     Fate,
@@ -60,6 +63,7 @@ _BUDGETS: Final = {
     SpendScope.LOSS: SponsorObstacle.LOSS_OWNER,
     SpendScope.NEW_OWNERS: SponsorObstacle.LOSS_NEW,
 }
+_NOT_MADE: Final = (SponsoredOutcome.FAILED, SponsoredOutcome.DEAD)
 _WAIT_S: Final = 20.0  # of a caller; then it is pending
 _LOST_AFTER: Final = timedelta(seconds=120)
 _BATCH: Final = 20
@@ -205,7 +209,7 @@ class Sponsorship:
             row = await sponsored_store.find_by_hash(db, tx_hash)
         if row is None or row.sent is None:
             return None
-        if row.outcome in (SponsoredOutcome.FAILED, SponsoredOutcome.DEAD):
+        if row.outcome in _NOT_MADE:
             return SponsoredRefused(f"transaction_{row.outcome}")
         return await self._conclude(row, await self._needs.submitter.observe(row.sent))
 
@@ -358,6 +362,17 @@ class Sponsorship:
             is_ended = await sponsored_store.finish_row(db, row, outcome, fee_charged=fee)
             if is_ended and plan is not None:
                 await setup_credit.end(db, plan, row, outcome, fee)
+                await self._tell(db, plan, row, outcome)
+
+    async def _tell(
+        self, db: Connection, plan: StoredPlan, row: SponsoredRow, outcome: SponsoredOutcome
+    ) -> None:
+        """Tell the owner of a plan that has ended that what was sent for it installed nothing."""
+        is_over = row.purpose is SponsoredPurpose.INSTALL and plan.state in TERMINAL_STATES
+        if is_over and row.sent is not None and outcome in _NOT_MADE:
+            message = f"The installation was not made: transaction_{outcome}."
+            data = {"code": ErrorCode.SESSION_MISMATCH, "message": message}
+            await add_event(db, plan.terms.id, "session.install_failed", data)
 
 
 def refused_by_ledger(simulated: SimulationRefused) -> SponsoredRefused:

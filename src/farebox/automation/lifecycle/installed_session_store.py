@@ -2,11 +2,26 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from farebox.automation.lifecycle.installations import Installed
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
+
+# A plan `p` with its session `s`, as of the time `$2`: it may have been installed, or may still be,
+# and that is not recorded. What has landed is looked for until the plan's own end, the rest a day.
+MAY_BE_INSTALLED: Final = """
+    (s.state IS NULL OR s.state = 'material_issued') AND p.expires_at > $2::timestamptz AND (
+        s.installed_ledger IS NOT NULL
+        OR (s.installer_tx IS NOT NULL AND s.updated_at >= $2::timestamptz - interval '1 day')
+        OR EXISTS (
+            SELECT FROM automation_sponsored x
+            WHERE x.proposal_id = p.id AND x.purpose = 'install' AND (
+                x.outcome IN ('prepared', 'success') OR (
+                    x.outcome = 'unknown'
+                    AND x.finished_at >= $2::timestamptz - interval '1 day'))))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +95,30 @@ async def list_pending(db: Connection, network: Network, *, limit: int) -> list[
         limit,
     )
     return [(row["proposal_id"], row["installer_tx"]) for row in rows]
+
+
+async def list_unrecorded(
+    db: Connection, network: Network, *, after: str, now: datetime, limit: int
+) -> list[str]:
+    """Plans that ended before their session was recorded, which may be installed all the same.
+
+    In the order of ids; `after` is the last id of the list before, empty for the first.
+    """
+    rows = await db.fetch(
+        f"""
+        SELECT p.id FROM automation_proposals p
+        LEFT JOIN automation_sessions s ON s.proposal_id = p.id
+        WHERE p.network = $1 AND p.status IN ('cancelled', 'expired')
+          AND p.authority_mode IN ('session', 'mandate') AND p.delegate_key IS NOT NULL
+          AND {MAY_BE_INSTALLED} AND p.id > $3
+        ORDER BY p.id LIMIT $4
+        """,
+        network.value,
+        now,
+        after,
+        limit,
+    )
+    return [row["id"] for row in rows]
 
 
 async def touch_pending(db: Connection, proposal_id: str) -> None:

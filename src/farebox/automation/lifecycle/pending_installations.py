@@ -8,6 +8,7 @@ from farebox.automation.lifecycle import installed_session_store
 from farebox.automation.lifecycle.activate import Activation
 from farebox.automation.lifecycle.installations import InstallTransaction
 from farebox.automation.plans import proposal_store
+from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.refusal import AutomationRefused, AutomationUnavailable, NetworkUnavailable
 from farebox.automation.runs.event_store import add_event
 from farebox.kernel.errors import Outage
@@ -57,8 +58,8 @@ class PendingInstallations:
         """Tell the owner why, and wait for another activation."""
         async with self._database.transaction() as db:
             plan = await proposal_store.lock_plan(db, proposal_id)
-            if plan is None:
-                return
+            if plan is None or plan.state is not ProposalState.PAID:
+                return  # it is active, or has ended: what was sent for it is followed all the same
             await installed_session_store.write_pending(db, plan.terms, None)
             data = {"code": refused.code, "message": refused.message}
             await add_event(db, proposal_id, "session.install_failed", data)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from farebox.automation.lifecycle.installed_session_store import MAY_BE_INSTALLED
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
 
@@ -42,18 +43,17 @@ async def list_to_shred(
     """Finished plans without a run in progress that nobody authorizes any more, behind an id.
 
     A plan of mode `open` or `presigned` needs no revocation: what it could send is destroyed with
-    its key. An installation that may still land keeps the key: it closes what is installed.
+    its key. An installation that may have landed keeps the key: it closes what is installed.
     """
     rows = await db.fetch(
-        """
+        f"""
         SELECT p.id FROM automation_proposals p
         LEFT JOIN automation_sessions s ON s.proposal_id = p.id
         WHERE p.network = $1 AND p.delegate_key IS NOT NULL
           AND p.status IN ('completed', 'cancelled', 'failed', 'expired')
           AND (p.authority_mode IN ('open', 'presigned')
-               OR s.state IS NULL OR s.state IN ('revoked', 'expired', 'closed_by_service')
-               OR (s.state = 'material_issued' AND (
-                   s.installer_tx IS NULL OR s.updated_at < $2::timestamptz - interval '1 day'))
+               OR s.state IN ('revoked', 'expired', 'closed_by_service')
+               OR ((s.state IS NULL OR s.state = 'material_issued') AND NOT ({MAY_BE_INSTALLED}))
                OR s.valid_until <= $2 OR s.valid_until_ledger < $3)
           AND NOT EXISTS (
               SELECT FROM automation_runs r WHERE r.proposal_id = p.id

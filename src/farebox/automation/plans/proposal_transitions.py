@@ -89,7 +89,7 @@ _ROWS: Final[
         (_State.PAID,),
         _On.EXPIRE_INACTIVE,
         _State.EXPIRED,
-        (_Do.RETURN_RUNS, _Do.OFFER_REVOCATION, _Do.SHRED_KEY),
+        (_Do.RETURN_RUNS, _Do.OFFER_REVOCATION),
     ),
     (_OPEN, _On.OFFER_TOP_UP, _SAME, ()),
     (_OPEN, _On.CONFIRM_TOP_UP, _SAME, (_Do.CREDIT_RUNS,)),

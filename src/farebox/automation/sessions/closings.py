@@ -20,6 +20,8 @@ from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.sessions import session_store
 from farebox.automation.sessions.delegate_signer import DelegateSigner, RunNotSigned
+from farebox.automation.sessions.ended_installations import EndedInstallations
+from farebox.automation.sessions.read_back import SessionReadBack
 from farebox.automation.sessions.session_store import SessionState, StoredSession
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
@@ -53,19 +55,22 @@ class SessionClosings:
         clock: Clock,
         signer: DelegateSigner,
         sponsorship: Sponsorship,
+        read_back: SessionReadBack,
     ) -> None:
         self._network, self._database, self._clock = network, database, clock
         self._signer, self._sponsorship = signer, sponsorship
+        self._installations = EndedInstallations(network, database, clock, read_back)
         self._last_id = ""
         self._pauses: dict[str, tuple[datetime, timedelta]] = {}  # by plan: until when, how long
 
     async def run_once(self) -> None:
-        """Resolve what was sent, and close the next sessions that are to be closed.
+        """Resolve what was sent, find what it installed, and close the next sessions.
 
         Raises:
             RpcUnavailable, ClockStale, DatabaseUnavailable: the next pass goes on.
         """
         await self._sponsorship.recover()
+        await self._installations.run_once()
         async with self._database.connection() as db:
             ids = await session_store.list_to_close(
                 db, self._network, after=self._last_id, limit=_BATCH

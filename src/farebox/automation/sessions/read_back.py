@@ -1,6 +1,7 @@
 """What is installed for a plan, read back from the ledger and held against the plan (3.5 row 6)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from farebox.automation.authority.installation import called_contracts
@@ -24,6 +25,14 @@ from farebox.stellar.scval_writer import address_of, struct_of, symbol_of
 from farebox.stellar.xdr_reader import Malformed
 
 _RULE: Final = "get_context_rule"
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledAtEnd:
+    """What is installed for a plan that has ended, and whether its contract has closed it."""
+
+    installed: Installed
+    is_closed: bool
 
 
 class SessionReadBack:
@@ -51,6 +60,36 @@ class SessionReadBack:
         if terms.mode is AuthorityMode.MANDATE:
             return await self._mandate(terms, spec)
         return await self._session(terms, spec)
+
+    async def read_at_end(self, terms: PlanTerms) -> InstalledAtEnd | None:
+        """What is installed for a plan that has ended: to be closed, whatever it lacks for runs.
+
+        Raises:
+            AutomationRefused, AutomationUnavailable: the contracts are not known.
+            RpcUnavailable: no node answers.
+        """
+        end, account = terms.window.not_after, terms.account
+        if terms.mode is AuthorityMode.MANDATE:
+            mandate = self._trees.mandate(terms)
+            opened = await read_mandate(self._ledger, mandate)
+            if isinstance(opened, MandateMissing):
+                return None
+            found = Installed(opened.as_of_ledger, valid_until=end, mandate_id=mandate)
+            return InstalledAtEnd(found, opened.is_closed)
+        contracts = self._trees.session_contracts()
+        if account is None:
+            return None
+        state = await read_guard(self._ledger, contracts.guard, account, terms.policy_id)
+        if isinstance(state, SessionMissing):
+            return None
+        found = Installed(
+            state.as_of_ledger,
+            valid_until=end,
+            rule_ids=tuple(state.rules.values()),
+            guard_id=contracts.guard,
+            verifier_id=contracts.verifier,
+        )
+        return InstalledAtEnd(found, state.is_closed)
 
     async def _mandate(self, terms: PlanTerms, spec: SessionSpec) -> Installed | None:
         mandate = self._trees.mandate(terms)

@@ -79,15 +79,17 @@ async def mark_ended(db: Connection, proposal_id: str, state: SessionState) -> N
 
 
 async def list_to_close(db: Connection, network: Network, *, after: str, limit: int) -> list[str]:
-    """Cancelled plans whose session is installed and whose key is there, in the order of ids.
+    """Plans whose session is installed and whose key is there, in the order of ids.
 
+    They were cancelled, or have expired before they were active.
     `after` is the last id of the list before; empty for the first.
     """
     rows = await db.fetch(
         """
         SELECT p.id FROM automation_proposals p
         JOIN automation_sessions s ON s.proposal_id = p.id
-        WHERE p.network = $1 AND p.status = 'cancelled' AND p.delegate_key IS NOT NULL
+        WHERE p.network = $1 AND p.delegate_key IS NOT NULL
+          AND (p.status = 'cancelled' OR (p.status = 'expired' AND p.activated_at IS NULL))
           AND s.state = 'installed' AND s.mode IN ('session', 'mandate') AND p.id > $2
         ORDER BY p.id LIMIT $3
         """,

@@ -43,7 +43,7 @@ open | cancel | cancelled | stop_runs, return_runs, close_session, offer_revocat
 active, paused | expire | expired | stop_runs, return_runs
 active, paused | fail | failed | stop_runs, return_runs, offer_revocation
 proposed | expire_unpaid | expired | shred_key
-paid | expire_inactive | expired | return_runs, offer_revocation, shred_key
+paid | expire_inactive | expired | return_runs, offer_revocation
 open | offer_top_up | same |
 open | confirm_top_up | same | credit_runs
 ended | confirm_top_up | same | credit_owner
