@@ -171,6 +171,18 @@ async def test_unproven_settlement_is_looked_at_every_hour_until_it_is_proven(
         assert await budget_store.find_drift(db) == []
 
 
+async def test_row_with_a_reason_of_another_release_ends_no_pass(world: World) -> None:
+    """It is read as an outcome that is not known. Control: a fault, which ends the process."""
+    made = await unproven(world)
+    async with world.database.connection() as db:
+        await db.execute("UPDATE settlements SET reason = 'of_another_release'")
+    world.clock.turn(3_600)
+    await world.one_pass()
+    row = await world.journal.find(made.identity)
+    assert row is not None
+    assert (row.reason, world.observer.looks) == (Reason.UNEXPECTED_SETTLE_ERROR, [[1]])
+
+
 @pytest.mark.parametrize("state", ["confirmed", "failed", "dead"])
 async def test_unproven_settlement_gives_way_to_a_proof_once(world: World, state: str) -> None:
     made, tx_hash = await unproven(world), signed_envelope(1).tx_hash

@@ -51,12 +51,20 @@ def read_row(row: Record) -> Settlement:
         amount=BaseUnits(int(row["amount"])),
         pay_to=Address(row["pay_to"]),
         sent=sent,
-        reason=Reason(row["reason"]) if row["reason"] is not None else None,
+        reason=_read_reason(row["reason"]),
         is_answered=row["answered_at"] is not None,
         token_is_verified=not row["token_unverified"],
         landed_hash=row["landed_hash"],
         is_purchase=row["is_purchase"],
     )
+
+
+def _read_reason(text: str | None) -> Reason | None:
+    """Read a reason; one of another release, which this one does not know, proves nothing."""
+    try:
+        return None if text is None else Reason(text)
+    except ValueError:
+        return Reason.UNEXPECTED_SETTLE_ERROR
 
 
 def _read_replaced(row: Record) -> SentEnvelope:
