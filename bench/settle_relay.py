@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from farebox.stellar.rpc import BAD_SEQUENCE
 from farebox.stellar.transaction_result import read_transaction_result
-from farebox.submission.deliver import BAD_SEQUENCE
 
 _METHOD: Final = re.compile(rb'"method": ?"(\w+)"')
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)

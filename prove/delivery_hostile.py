@@ -179,6 +179,7 @@ async def _play_landed_during(shop: Shop, case: HostileCase) -> None:
     payment = await shop.payments.sign(BUYER)
     buying = asyncio.create_task(shop.buy(payment))
     await _wait_for_settlement(shop, payment)
+    await environment.devnet.jump(2)  # close times are in whole seconds: past that of the claim
     await shop.payments.land_elsewhere(payment)
     await environment.ledger_closer.expire_sent()
     await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))

@@ -28,6 +28,7 @@ from support import node_proxy
 from support.asgi import AsgiClient
 from support.command import run_farebox
 from support.payments import Json
+from support.ping import ping
 from support.promises import case
 from support.stage import HASH, Stage, own_relayer, service, until_ready
 from support.waiting import until
@@ -120,14 +121,14 @@ async def test_read_only_database_server_is_unavailable(
 ) -> None:
     """A standby answers about the past; a connection to one is refused before its first answer."""
     async with Database(empty_database_url) as database:
-        await database.ping()
+        await ping(database)
     db = await asyncpg.connect(empty_database_url.reveal())
     name = await db.fetchval("SELECT current_database()")
     await db.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     await db.close()
     async with Database(empty_database_url) as database:
         with pytest.raises(DatabaseUnavailable):
-            await database.ping()
+            await ping(database)
 
 
 @asynccontextmanager

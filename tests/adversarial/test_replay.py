@@ -256,12 +256,14 @@ async def test_event_alone_does_not_prove_foreign_landing(stage: Stage) -> None:
 
 @case("PV-148")
 @pytest.mark.parametrize("method", ["getEvents", "getLedgerEntries"])
-async def test_refusal_is_plain_when_node_lacks_history(stage: Stage, method: str) -> None:
+async def test_refusal_is_retried_later_when_node_lacks_history(stage: Stage, method: str) -> None:
+    """The payment has landed: a final refusal would tell its buyer to sign again."""
     draft = await stage.draft()
     await _land(stage, await stage.ledger().account(), draft)
     stage.node().on(method, node_proxy.refused("not today"))
     outcome = await stage.settle(draft.request())
-    assert (outcome["errorReason"], outcome["transaction"]) == (Reason.SIMULATION_FAILED, "")
+    assert (outcome["errorReason"], outcome["transaction"]) == (Reason.NETWORK_UNAVAILABLE, "")
+    assert REGISTRY[Reason.NETWORK_UNAVAILABLE].retry is Retry.LATER
 
 
 @case("PV-148")

@@ -351,7 +351,7 @@ EDGES = {
 OUTSIDE = MappingProxyType(
     {
         "aiohttp": {"stellar", "outbound", "buyer", "local"},
-        "asyncpg": {"storage", "facilitator/journal/store"},
+        "asyncpg": {"storage", "facilitator/journal/settlement_row"},
         "click": {"cli"},
         "cronsim": {"automation/schedules/cron"},
         "cryptography": {"vault", "local/certificates"},

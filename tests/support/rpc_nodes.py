@@ -42,6 +42,10 @@ def outage(
     )
 
 
+def _result_xdr(code: int) -> str:
+    return base64.b64encode(struct.pack(">qii", 100, code, 0)).decode()
+
+
 @dataclass
 class Node(SorobanRpc):
     """A node at `ledger`, or with `fault`; each call decodes its responses from JSON."""
@@ -50,6 +54,7 @@ class Node(SorobanRpc):
     fault: RpcUnavailable | None = None
     passphrase: str = Network.TESTNET.passphrase
     sends: SendStatus = SendStatus.PENDING
+    refuses: int | None = None  # the code of a TransactionResult, with `SendStatus.ERROR`
     simulates: Mapping[str, object] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     envelopes: list[str] = field(default_factory=list)
@@ -82,7 +87,11 @@ class Node(SorobanRpc):
             "getTransaction": {**RANGE, "status": "NOT_FOUND"},
             "getTransactions": {**RANGE_OF_PAGE, "transactions": []},
             "getVersionInfo": {"version": "30.0.0", "protocolVersion": 30},
-            "sendTransaction": {"status": self.sends, "hash": HASH},
+            "sendTransaction": {
+                "status": self.sends,
+                "hash": HASH,
+                "errorResultXdr": None if self.refuses is None else _result_xdr(self.refuses),
+            },
             "simulateTransaction": dict(self.simulates),
         }
 

@@ -1,4 +1,4 @@
-// schema 1b564fd86d07d77e2695397762e8ad4e1e7b8f04bd81c64d8044e16b1d991446 types 32d2931a0c6868b4320afd088ed631d89b2239c0d716e14ef2841a057f0c6e14
+// schema 5ac64f555241e080fdfb14d1f008ec4f50390b0e44cd775b7fb7005432ae2a8c types 783a5065bfc70a1e52c86f53b66309907b503bc8d7f7b730a236cf45f7bba40a
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -4505,7 +4505,7 @@ export interface operations {
                 /** @description nextCursor of the page before. */
                 cursor?: string;
                 /** @description Only these. */
-                action?: "session.created" | "session.revoked" | "key.created" | "key.rotated" | "key.revoked" | "secret.created" | "secret.rotated" | "secret.deleted" | "vault.rekeyed" | "wrapper.created" | "wrapper.updated" | "wrapper.enabled" | "wrapper.disabled" | "wrapper.deleted" | "payment.refunded" | "sponsor.stopped" | "sponsor.started" | "channels.created" | "channels.drained" | "channels.retired" | "automation.proposed" | "listing.taken_over" | "automation.activated" | "automation.paused" | "automation.resumed" | "automation.cancelled" | "automation.run_repeated" | "automation.closed" | "automation.search_ended";
+                action?: "session.created" | "session.revoked" | "key.created" | "key.rotated" | "key.revoked" | "secret.created" | "secret.rotated" | "secret.deleted" | "vault.rekeyed" | "wrapper.created" | "wrapper.updated" | "wrapper.enabled" | "wrapper.disabled" | "wrapper.deleted" | "payment.refunded" | "sponsor.stopped" | "sponsor.started" | "settlement.ended" | "channels.created" | "channels.drained" | "channels.retired" | "automation.proposed" | "listing.taken_over" | "automation.activated" | "automation.paused" | "automation.resumed" | "automation.cancelled" | "automation.run_repeated" | "automation.closed" | "automation.search_ended";
             };
             header?: never;
             path?: never;

@@ -28,6 +28,7 @@ class Action(StrEnum):
     PAYMENT_REFUNDED = "payment.refunded"
     NETWORK_STOPPED = "sponsor.stopped"
     NETWORK_STARTED = "sponsor.started"
+    SETTLEMENT_ENDED = "settlement.ended"
     CHANNELS_CREATED = "channels.created"
     CHANNELS_DRAINED = "channels.drained"
     CHANNELS_RETIRED = "channels.retired"

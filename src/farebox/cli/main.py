@@ -20,6 +20,7 @@ _MODULES: Final = MappingProxyType(
         "pay": "pay",
         "channels": "channels",
         "sponsor": "sponsor",
+        "settlements": "settlements",
         "automation": "automation",
         "vault": "vault",
         "auth": "auth",

@@ -53,7 +53,7 @@ class SettlementState(StrEnum):
     CONFIRMED = "confirmed"  # on the ledger, and the transfer was read back
     FAILED = "failed"  # on the ledger, without the transfer
     DEAD = "dead"  # can never land
-    UNPROVEN = "unproven"  # whether it landed cannot be proved any more
+    UNPROVEN = "unproven"  # whether it landed cannot be proved by the nodes at hand
 
 
 FINAL_STATES: Final = frozenset(
@@ -66,6 +66,7 @@ FINAL_STATES: Final = frozenset(
 )
 
 # The transitions. SENDING follows SENDING when another envelope replaces one that is proven dead.
+# UNPROVEN ends a call, and gives way to a proof that is found later.
 TRANSITIONS: Final = {
     SettlementState.CLAIMED: frozenset((SettlementState.SENDING,)),
     SettlementState.SENDING: frozenset((SettlementState.SENDING, SettlementState.SUBMITTED))
@@ -74,7 +75,9 @@ TRANSITIONS: Final = {
     SettlementState.CONFIRMED: frozenset[SettlementState](),
     SettlementState.FAILED: frozenset[SettlementState](),
     SettlementState.DEAD: frozenset[SettlementState](),
-    SettlementState.UNPROVEN: frozenset[SettlementState](),
+    SettlementState.UNPROVEN: frozenset(
+        (SettlementState.CONFIRMED, SettlementState.FAILED, SettlementState.DEAD)
+    ),
 }
 
 

@@ -24,14 +24,13 @@ _PENDING: Final = "settlement_pending"
 _SECONDS: Final = re.compile(r"[0-9]{1,5}")
 _MAX_WAIT_S: Final = 86_400
 _CHALLENGE: Final = ("x402Version", "error", "resource", "accepts", "extensions")
-# an authorization that was never valid, or is not any more
+# an authorization that was never valid; one that has expired may have landed before
 _NEVER_LANDS: Final = frozenset(
     {
         Reason.MALFORMED,
         Reason.NO_AUTH_ENTRIES,
         Reason.MISSING_PAYER_SIGNATURE,
         Reason.INVALID_SIGNATURE,
-        Reason.EXPIRED,
         ErrorCode.INVALID_PAYMENT_HEADER,
     }
 )

@@ -16,7 +16,7 @@ from farebox.signing.authorization import (
 )
 from farebox.stellar.auth_entries import read_entry
 from farebox.stellar.entry_writer import draw_nonce
-from farebox.stellar.ledger_clock import Ledgers
+from farebox.stellar.ledger_clock import ClockStale, Ledgers
 from farebox.x402.payment import PaymentTerms
 from farebox.x402.reasons import Reason
 
@@ -42,7 +42,7 @@ class Preparation:
         payer holds the token is not known without a call to the network, and not judged.
 
         Raises:
-            ClockStale: the latest ledger is not known.
+            ClockStale: the latest ledger is not known, or a single look has named it.
         """
         network = self._networks.get(terms.network)
         if network is None:
@@ -51,6 +51,8 @@ class Preparation:
         if refusal is not None:
             return Rejected(refusal, payer)
         now = network.ledgers.now()
+        if not now.is_confirmed:  # the authorization would end too late, or too soon
+            raise ClockStale(terms.network)
         expires = choose_expiry(terms, now)
         authorization = write_authorization(
             terms, payer, nonce=draw_nonce(), expires_at_ledger=expires, now=now

@@ -21,18 +21,14 @@ from farebox.stellar.rpc import (
 )
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.stellar.transfer_envelope import (
-    TRANSFER,
     MuxedParty,
     TransferEnvelope,
-    read_landed_call,
     read_transfer_envelope,
 )
-from farebox.stellar.transfer_search import nonce_key
-from farebox.stellar.xdr_writer import address_value, contract_call, i128_value
+from farebox.stellar.transfer_search import LEDGERS_MISSING, nonce_key, read_use, transfer_call
 
 _MAX_EVENTS: Final = 200  # of one list; where there are more, its ledgers are searched in halves
 _MAX_LEDGERS: Final = 5_000  # of one list; nodes scan 10,000 at most
-_LEDGERS_MISSING: Final = frozenset({-32600, -32602})  # JSON-RPC: ledgers the node does not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +46,7 @@ class AuthorizedTransfer:
     @property
     def root_call(self) -> bytes:
         """The InvokeContractArgs (XDR) of the transfer."""
-        parties = (address_value(self.payer), address_value(self.pay_to))
-        return contract_call(self.asset, TRANSFER, *parties, i128_value(self.amount))
+        return transfer_call(self.asset, self.payer, self.pay_to, self.amount)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +146,7 @@ async def _search(
     try:
         listed = await node.transfers(window, limit=_MAX_EVENTS)
     except RpcUnavailable as refusal:
-        if refusal.code in _LEDGERS_MISSING:
+        if refusal.code in LEDGERS_MISSING:
             return None
         raise
     is_full = listed.events >= _MAX_EVENTS
@@ -189,16 +184,15 @@ async def _made_transfer(
     landed = await node.landed_envelope(tx_hash)
     if not isinstance(landed, LandedEnvelope):
         return None
-    call, network_id = read_landed_call(landed.xdr), transfer.network.id
-    if call is None:
-        return False
-    hashes = (call.hash(network_id), call.inner_hash(network_id))
-    return bytes.fromhex(tx_hash) in hashes and any(
-        (entry.address, entry.nonce) == (transfer.payer, transfer.nonce)
-        and entry.is_contract_call
-        and entry.root_call == transfer.root_call
-        for entry in call.entries
+    use = read_use(
+        landed.xdr,
+        tx_hash,
+        network=transfer.network,
+        payer=transfer.payer,
+        nonce=transfer.nonce,
+        root_call=transfer.root_call,
     )
+    return use is not None
 
 
 def _has_event(found: TransactionFound, transfer: AuthorizedTransfer) -> bool:

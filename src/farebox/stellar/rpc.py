@@ -77,6 +77,32 @@ class RawSimulation:
         return latest if type(latest) is int else None
 
 
+BAD_SEQUENCE: Final = "txBAD_SEQ"
+FEE_TOO_LOW: Final = "txINSUFFICIENT_FEE"
+RESOURCES_REFUSED: Final = "txSOROBAN_INVALID"
+# With these codes a node's core has judged the envelope invalid, and keeps it nowhere. Any other is
+# no proof: `txFAILED` and `txINTERNAL_ERROR`, and one that this version does not know.
+_INVALID: Final = frozenset(
+    {
+        BAD_SEQUENCE,
+        FEE_TOO_LOW,
+        RESOURCES_REFUSED,
+        "txBAD_AUTH",
+        "txBAD_AUTH_EXTRA",
+        "txBAD_MIN_SEQ_AGE_OR_GAP",
+        "txBAD_SPONSORSHIP",
+        "txFROZEN_KEY_ACCESSED",
+        "txINSUFFICIENT_BALANCE",
+        "txMALFORMED",
+        "txMISSING_OPERATION",
+        "txNOT_SUPPORTED",
+        "txNO_ACCOUNT",
+        "txTOO_EARLY",
+        "txTOO_LATE",
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SendResponse:
     """The node's response to an envelope.
@@ -94,6 +120,14 @@ class SendResponse:
     result_code: str | None = None
     required_fee: Stroops | None = None
     may_be_sent: bool = False
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether the node has judged the envelope invalid: after any other answer it may have it.
+
+        TRY_AGAIN_LATER is no proof either: some nodes keep what they say they did not queue.
+        """
+        return self.status is SendStatus.ERROR and self.result_code in _INVALID
 
 
 @dataclass(frozen=True, slots=True)

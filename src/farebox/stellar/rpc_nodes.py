@@ -239,12 +239,17 @@ class RpcNodes(SorobanRpc):
                 may_be_sent = may_be_sent or not missed.certainly_not_sent
                 words = missed.message
                 continue
-            if each.record_response(answer.latest_ledger, newest):
-                if stale is None or _is_queued(answer) or not _is_queued(stale):
-                    return replace(answer, may_be_sent=may_be_sent)
-                return replace(stale, may_be_sent=may_be_sent)  # one of them has it
-            if stale is None or not _is_queued(stale):
-                stale = answer  # another node may take it
+            is_current = each.record_response(answer.latest_ledger, newest)
+            if stale is None:
+                chosen, other = answer, None
+            elif _is_queued(stale) and not _is_queued(answer):
+                chosen, other = stale, answer  # one of them has it
+            else:
+                chosen, other = answer, stale
+            may_be_sent = may_be_sent or (other is not None and not other.is_invalid)
+            if is_current:
+                return replace(chosen, may_be_sent=may_be_sent)
+            stale = chosen  # another node may take it
         if stale is not None:
             return replace(stale, may_be_sent=may_be_sent)
         raise RpcUnavailable(self._network, words, certainly_not_sent=not may_be_sent)

@@ -7,13 +7,28 @@ from typing import Final, Literal
 import msgspec
 
 from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.networks import Network
 from farebox.stellar.rpc import LandedEnvelope, NoEnvelope, TransfersFound, TransferWindow
 from farebox.stellar.rpc_responses import MalformedResponse, read_moment
 from farebox.stellar.scval import ScKind
-from farebox.stellar.transfer_envelope import MAX_ENVELOPE_BYTES, TRANSFER
+from farebox.stellar.transfer_envelope import (
+    MAX_ENVELOPE_BYTES,
+    TRANSFER,
+    LandedCall,
+    read_landed_call,
+)
 from farebox.stellar.xdr_reader import Malformed, decode_base64
-from farebox.stellar.xdr_writer import address_value, sc_address, symbol_value, uint32
+from farebox.stellar.xdr_writer import (
+    address_value,
+    contract_call,
+    i128_value,
+    sc_address,
+    symbol_value,
+    uint32,
+)
 
+LEDGERS_MISSING: Final = frozenset({-32600, -32602})  # JSON-RPC: ledgers the node does not have
 _CONTRACT_DATA: Final = 6  # LedgerEntryType
 _TEMPORARY: Final = 0  # ContractDataDurability
 _HASH: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
@@ -27,6 +42,33 @@ def nonce_key(address: Address, nonce: int) -> bytes:
     """
     value = uint32(ScKind.LEDGER_KEY_NONCE) + nonce.to_bytes(8, "big", signed=True)
     return uint32(_CONTRACT_DATA) + sc_address(address) + value + uint32(_TEMPORARY)
+
+
+def transfer_call(asset: Address, payer: Address, pay_to: Address, amount: BaseUnits) -> bytes:
+    """The InvokeContractArgs (XDR) of a transfer, which its authorization has as the root call."""
+    parties = (address_value(payer), address_value(pay_to))
+    return contract_call(asset, TRANSFER, *parties, i128_value(amount))
+
+
+def read_use(
+    envelope: bytes, tx_hash: str, *, network: Network, payer: Address, nonce: int, root_call: bytes
+) -> LandedCall | None:
+    """Read the call of the transaction of this hash, where it used the payer's authorization.
+
+    The envelope is that transaction's own, outer or inner, and no other in its place; one of its
+    entries has the payer and the nonce, and authorizes the very call. None otherwise.
+    """
+    call = read_landed_call(envelope)
+    if call is None:
+        return None
+    hashes = (call.hash(network.id), call.inner_hash(network.id))
+    is_used = bytes.fromhex(tx_hash) in hashes and any(
+        (entry.address, entry.nonce) == (payer, nonce)
+        and entry.is_contract_call
+        and entry.root_call == root_call
+        for entry in call.entries
+    )
+    return call if is_used else None
 
 
 def transfer_search(window: TransferWindow, *, limit: int) -> dict[str, object]:

@@ -233,15 +233,6 @@ class Database:
                 if connection.is_in_transaction() and not connection.is_closed():
                     await connection.execute("ROLLBACK")  # nothing was written
 
-    async def ping(self) -> None:
-        """Run one statement.
-
-        Raises:
-            DatabaseUnavailable: the server did not respond.
-        """
-        async with self.connection() as connection:
-            await connection.execute("SELECT 1")
-
     async def check_grants(self, table: str) -> None:
         """Check that the role may read, insert into and update the table.
 

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+import structlog
+
 from farebox.stellar.ledger_clock import ClockStale, Ledgers
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.soroban_rpc import SorobanRpc
@@ -14,6 +16,8 @@ _FEW: Final = 4  # are looked up one by one
 _LEDGERS: Final = 60  # the longest stretch that is listed
 _PAGES: Final = 120
 _AT_ONCE: Final = 8
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class EnvelopeObserver(Protocol):
@@ -33,7 +37,7 @@ class CatchUp:
         self._page = PageSize()
 
     async def observe_all(self, sents: Sequence[SentEnvelope]) -> list[ObservedFate]:
-        """The fate of each, in their order; `Indeterminate` after an outage."""
+        """The fate of each, in their order; `Indeterminate` after an outage or a fault."""
         seen: dict[bytes, ObservedFate] = {}
         is_listed = False
         if len(sents) > _FEW and self._are_recent(sents):
@@ -45,7 +49,11 @@ class CatchUp:
 
         async def look(sent: SentEnvelope) -> ObservedFate:
             async with gate:
-                return await self._observer.observe(sent)
+                try:
+                    return await self._observer.observe(sent)
+                except Exception:  # a fault with one of them holds up no other
+                    log.exception("catch_up.look_failed", tx_hash=sent.tx_hash.hex())
+                    return Indeterminate()
 
         for sent, found in zip(left, await asyncio.gather(*map(look, left)), strict=True):
             seen[sent.tx_hash] = found

@@ -12,6 +12,8 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.stellar.ledger_clock import ClockStale, Ledgers
 from farebox.stellar.rpc import (
+    BAD_SEQUENCE,
+    FEE_TOO_LOW,
     AccountState,
     RpcUnavailable,
     SendResponse,
@@ -22,30 +24,6 @@ from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.submission.fate import Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.try_again_later import RefusalEvidence, TryAgainLaterCause, infer_cause
 
-BAD_SEQUENCE: Final = "txBAD_SEQ"
-FEE_TOO_LOW: Final = "txINSUFFICIENT_FEE"
-RESOURCES_REFUSED: Final = "txSOROBAN_INVALID"
-# With these codes a node's core has judged the envelope invalid, and keeps it nowhere. Any other is
-# no proof: `txFAILED` and `txINTERNAL_ERROR`, and one that this version does not know.
-_INVALID: Final = frozenset(
-    {
-        BAD_SEQUENCE,
-        FEE_TOO_LOW,
-        RESOURCES_REFUSED,
-        "txBAD_AUTH",
-        "txBAD_AUTH_EXTRA",
-        "txBAD_MIN_SEQ_AGE_OR_GAP",
-        "txBAD_SPONSORSHIP",
-        "txFROZEN_KEY_ACCESSED",
-        "txINSUFFICIENT_BALANCE",
-        "txMALFORMED",
-        "txMISSING_OPERATION",
-        "txNOT_SUPPORTED",
-        "txNO_ACCOUNT",
-        "txTOO_EARLY",
-        "txTOO_LATE",
-    }
-)
 _MAX_RESENDS: Final = 2
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
@@ -166,8 +144,8 @@ class EnvelopeDelivery:
 
     async def _after_error(self, answer: SendResponse) -> Delivered | _SendAgain:
         """Look up an envelope that may be sent before its refusal counts."""
-        code = answer.result_code
-        if code not in _INVALID:  # whatever it means, the node may have the envelope
+        code = answer.result_code or ""
+        if not answer.is_invalid:  # whatever it means, the node may have the envelope
             log.warning("submission.unknown_error", tx_hash=self._sent.tx_hash.hex(), code=code)
             self._may_be_out = True
         elif code != BAD_SEQUENCE and not self._may_be_out:

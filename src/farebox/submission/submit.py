@@ -5,10 +5,9 @@ from typing import Protocol
 
 from farebox.kernel.clock import Clock
 from farebox.stellar.ledger_clock import ClockStale, Ledgers
-from farebox.stellar.rpc import RpcUnavailable, TransactionFound
+from farebox.stellar.rpc import RESOURCES_REFUSED, RpcUnavailable, TransactionFound
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.submission.deliver import (
-    RESOURCES_REFUSED,
     Delivered,
     DeliveryContext,
     EnvelopeDelivery,

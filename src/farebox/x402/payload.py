@@ -2,23 +2,12 @@
 
 import secrets
 from collections.abc import Mapping
-from typing import Final
 
 import msgspec
 
 from farebox.kernel.secret import Secret
-from farebox.x402.extensions import PAYMENT_IDENTIFIER
+from farebox.x402.extensions import PAYMENT_IDENTIFIER, PAYMENT_IDENTIFIER_DECLARATION
 from farebox.x402.wire import X402_VERSION
-
-_SCHEMA: Final = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "properties": {
-        "required": {"type": "boolean"},
-        "id": {"type": "string", "minLength": 16, "maxLength": 128, "pattern": "^[a-zA-Z0-9_-]+$"},
-    },
-    "required": ["required"],
-}
 
 
 def build_payload(
@@ -55,7 +44,7 @@ def _identified(extensions: Mapping[str, object]) -> Mapping[str, object]:
     if isinstance(declared, msgspec.Raw):
         declared = _decode(declared)
     if declared is None:
-        declared = {"info": {"required": False}, "schema": _SCHEMA}
+        declared = PAYMENT_IDENTIFIER_DECLARATION
     info = declared.get("info") if isinstance(declared, dict) else None
     if not isinstance(declared, dict) or not isinstance(info, dict):
         return extensions

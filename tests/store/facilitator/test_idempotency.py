@@ -22,13 +22,14 @@ from farebox.facilitator.settlement import (
     StoredResponse,
     build_duplicate,
 )
-from farebox.facilitator.settling.idempotency import StoredResponses
+from farebox.facilitator.settling.idempotency import _MAX_DELETED, StoredResponses
 from farebox.facilitator.settling.settle_request import SettleRequest, build_request
 from farebox.facilitator.verification.verdict import SignedTransfer, judge_request
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.storage.pool import Database
+from farebox.storage.prune import PAUSE_S
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
 from farebox.x402.wire import read_payment
@@ -163,3 +164,26 @@ async def test_only_a_final_failure_is_stored(responses: StoredResponses) -> Non
         outcome = NotSettled(reason, Network.TESTNET, request.identity.payer)
         assert await responses.commit(request, outcome, b"failed") is outcome
         assert await responses.find(request) == stored
+
+
+class FullBatches(StoredResponses):
+    """Two batches of expired keys, and then the end of the test."""
+
+    batches = 2
+
+    async def delete_expired(self) -> int:
+        self.batches -= 1
+        if self.batches < 0:
+            raise EndOfTest
+        return _MAX_DELETED
+
+
+class EndOfTest(Exception):
+    pass
+
+
+async def test_deletion_of_expired_keys_pauses_between_batches(database: Database) -> None:
+    clock = ManualClock()
+    with pytest.raises(EndOfTest):
+        await FullBatches(database, SettlementJournal(database, clock), {}, clock).run()
+    assert clock.slept == [PAUSE_S, PAUSE_S]

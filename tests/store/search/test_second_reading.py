@@ -14,6 +14,7 @@ from farebox.search.wire import search_body
 from farebox.storage.pool import Database
 from support.listings import Listed, list_many
 from support.manual_clock import ManualClock
+from support.ping import ping
 from support.senses import SaidMeaning, SaidMeanings
 
 QUERY = "settle the invoice"
@@ -148,6 +149,6 @@ async def test_no_connection_is_held_while_it_is_read(
         async with asyncio.timeout(10):
             finding = asyncio.create_task(search.find(SearchRequest(QUERY)))
             await meaning.began.wait()
-            await only.ping()
+            await ping(only)
             meaning.go_on.set()
             assert len((await finding).hits) == 1

@@ -13,6 +13,7 @@ from farebox.search.search import Search, SearchRequest
 from farebox.storage.pool import Database
 from support.listings import SELLER, Listed, list_many
 from support.manual_clock import ManualClock
+from support.ping import ping
 from support.senses import SaidMeaning, SaidMeanings
 
 OTHERS: Final = tuple(
@@ -105,7 +106,7 @@ async def test_a_slow_model_keeps_no_connection(
             await meaning.began.wait()
             for _ in range(3):  # it comes free, also after the search has looked for words
                 await asyncio.sleep(0.05)
-                await only.ping()
+                await ping(only)
             assert not finding.done()
             meaning.go_on.set()
             page = await finding

@@ -15,6 +15,7 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
 from support.pgbouncer import pgbouncer, program
+from support.ping import ping
 
 SERVER_CONNECTIONS: Final = 3  # fewer than clients, so that transactions change connections
 SIZES: Final = ConnectionSettings(4, 4, 4, is_pooled=True)
@@ -79,7 +80,7 @@ async def test_connection_is_refused_without_the_pgbouncer_setting(
         await read_capacity(pooled_url, within_s=5)
     async with Database(pooled_url, wait_s=2) as database:
         with pytest.raises((DatabaseUnavailable, asyncpg.PostgresError)):
-            await database.ping()
+            await ping(database)
 
 
 async def test_cached_prepared_statements_fail_on_another_server_connection(

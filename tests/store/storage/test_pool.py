@@ -11,6 +11,7 @@ from farebox.kernel.secret import Secret
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.faults import Conflict, DatabaseUnavailable, StatementRefused
 from farebox.storage.pool import Database
+from support.ping import ping
 from support.waiting import until
 
 _RAISE = "DO $$ BEGIN RAISE 'planted' USING ERRCODE = '{}'; END $$"
@@ -79,7 +80,7 @@ async def test_a_server_error_is_an_outage_that_names_its_sqlstate(
         with pytest.raises(DatabaseUnavailable, match=sqlstate):
             async with database.connection() as db:
                 await db.execute(_RAISE.format(sqlstate))
-        await database.ping()
+        await ping(database)
 
 
 async def test_a_programming_error_is_not_an_outage(postgres_url: Secret[str]) -> None:
@@ -113,7 +114,7 @@ async def test_a_pool_opens_without_a_server_and_each_use_reports_the_outage() -
     url = Secret("postgresql://user:hidden@127.0.0.1:1/x")
     async with Database(url, wait_s=2) as database:
         with pytest.raises(DatabaseUnavailable) as caught:
-            await database.ping()
+            await ping(database)
     assert caught.value.part == "database"
     assert "hidden" not in str(caught.value)
 
@@ -129,8 +130,8 @@ async def test_waiting_for_a_connection_times_out(postgres_url: Secret[str]) -> 
     async with Database(postgres_url, connections=1, wait_s=0.05) as database:
         async with database.connection():
             with pytest.raises(DatabaseUnavailable):
-                await database.ping()
-        await database.ping()
+                await ping(database)
+        await ping(database)
 
 
 async def test_a_terminated_connection_is_an_outage_and_the_next_use_works(
@@ -146,15 +147,15 @@ async def test_a_terminated_connection_is_an_outage_and_the_next_use_works(
                 async with other.connection() as killer:
                     await killer.execute("SELECT pg_terminate_backend($1)", process_id)
                 await db.execute("SELECT 1")
-        await database.ping()
+        await ping(database)
 
 
 async def test_a_closed_pool_is_an_outage(postgres_url: Secret[str]) -> None:
     database = Database(postgres_url)
     async with database:
-        await database.ping()
+        await ping(database)
     with pytest.raises(DatabaseUnavailable):
-        await database.ping()
+        await ping(database)
 
 
 async def test_fifty_callers_share_two_connections(postgres_url: Secret[str]) -> None:

@@ -10,6 +10,7 @@ from farebox.app.settings import ConnectionSettings
 from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable, NoFreeConnection
 from farebox.storage.pool import Database, NestedConnection
+from support.ping import ping
 
 SHORT_S = 0.05
 
@@ -21,9 +22,9 @@ async def test_share_is_refused_past_its_part_while_the_pool_has_more(
         share = database.share(1, wait_s=SHORT_S, within_s=5)
         async with share.connection():
             with pytest.raises(NoFreeConnection) as refused:
-                await share.ping()
-            await database.ping()  # the control: the pool itself has one
-        await share.ping()
+                await ping(share)
+            await ping(database)  # the control: the pool itself has one
+        await ping(share)
     assert (refused.value.part, refused.value.repeat_after_s) == ("database", 1)
 
 
@@ -34,8 +35,8 @@ async def test_share_waits_for_its_pool_no_longer_than_for_its_part(
         share = database.share(1, wait_s=SHORT_S, within_s=5)
         async with database.connection():
             with pytest.raises(NoFreeConnection):
-                await share.ping()
-        await share.ping()
+                await ping(share)
+        await ping(share)
 
 
 async def test_share_breaks_a_connection_held_over_its_time_limit(
@@ -62,11 +63,11 @@ async def test_nested_connection_of_a_guarded_pool_is_refused(
         for other in (money, reads, reads.share(1, wait_s=5, within_s=5)):
             async with money.connection():
                 with pytest.raises(NestedConnection):
-                    await other.ping()
+                    await ping(other)
                 with pytest.raises(NestedConnection):
-                    await asyncio.gather(other.ping())  # by a task that is waited for
-        await asyncio.gather(money.ping(), money.ping(), reads.ping())
-        await reads.ping()
+                    await asyncio.gather(ping(other))  # by a task that is waited for
+        await asyncio.gather(ping(money), ping(money), ping(reads))
+        await ping(reads)
 
 
 async def test_nested_connections_of_an_unguarded_pool_exhaust_it(
@@ -79,7 +80,7 @@ async def test_nested_connections_of_an_unguarded_pool_exhaust_it(
         async def nest() -> None:
             async with database.connection():
                 await both.wait()
-                await database.ping()
+                await ping(database)
 
         found = await asyncio.gather(nest(), nest(), return_exceptions=True)
     assert any(isinstance(each, NoFreeConnection) for each in found)
@@ -96,10 +97,10 @@ async def test_money_pool_still_waits_when_the_read_pool_refuses(postgres_url: S
     async with pools.money, pools.reads:
         held = [asyncio.create_task(hold(each)) for each in [pools.money, pools.reads] * 2]
         await asyncio.sleep(0)
-        waiting = asyncio.create_task(pools.money.ping())
+        waiting = asyncio.create_task(ping(pools.money))
         await asyncio.sleep(0)
         with pytest.raises(NoFreeConnection):
-            await pools.reads.ping()
+            await ping(pools.reads)
         assert not waiting.done()
         refused.set()
         await waiting
@@ -147,6 +148,6 @@ async def test_a_flooded_share_leaves_connections_to_the_others(
 
             flood = [asyncio.create_task(hold(busy, is_over)) for _ in range(5)]
             await asyncio.sleep(0)
-            await other.ping()
+            await ping(other)
             is_over.set()
             await asyncio.gather(*flood)

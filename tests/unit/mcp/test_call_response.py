@@ -72,7 +72,8 @@ SIGN = "SIGN_PAYMENT_AND_RETRY"
 @pytest.mark.parametrize(
     ("status", "headers", "body", "outcome", "action"),
     [
-        (402, own_offer("invalid_exact_stellar_signature_expired"), b"", "not_sent", SIGN),
+        (402, own_offer("invalid_exact_stellar_signature_expired"), b"", "unknown", RECONCILE),
+        (402, own_offer("invalid_exact_stellar_payload_malformed"), b"", "not_sent", SIGN),
         (400, {}, own_error("invalid_payment_header"), "not_sent", SIGN),
         (429, {"retry-after": "9"}, own_error("monthly_quota_used"), "not_sent", WAIT),
         (429, {"retry-after": "9"}, own_error("too_many_requests"), "unknown", WAIT),
@@ -127,7 +128,6 @@ def test_every_reason_that_says_to_sign_again_proves_that_nothing_can_land() -> 
         Reason.NO_AUTH_ENTRIES,
         Reason.MISSING_PAYER_SIGNATURE,
         Reason.INVALID_SIGNATURE,
-        Reason.EXPIRED,
         ErrorCode.INVALID_PAYMENT_HEADER,
     }
 

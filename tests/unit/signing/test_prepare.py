@@ -140,6 +140,15 @@ def test_preparation_raises_while_the_ledger_is_not_known() -> None:
         Signing(ledgers=FixedLedgers(None)).preparation().prepare(TERMS, PAYER)
 
 
+@pytest.mark.parametrize("timeout_s", [10, 60])
+def test_preparation_raises_while_a_single_look_has_named_the_ledger(timeout_s: int) -> None:
+    """Control: an expiry beyond the window, or a final refusal, by a node that is ahead."""
+    ledgers = FixedLedgers(replace(READING, sequence=1_099, is_confirmed=False))
+    terms = replace(TERMS, max_timeout_s=timeout_s)
+    with pytest.raises(ClockStale):
+        Signing(ledgers=ledgers).preparation().prepare(terms, PAYER)
+
+
 @pytest.mark.parametrize("amount", [1, 2**64, 2**127 - 1])
 def test_every_amount_of_an_i128_is_prepared(amount: int) -> None:
     entry = xdr.SorobanAuthorizationEntry.from_xdr_bytes(

@@ -10,6 +10,8 @@ from support.sdk_ledger_keys import resource_data
 
 RESOURCES = resource_data(read_only=[], read_write=[]).to_xdr()
 APPROVED = {"transactionData": RESOURCES, "events": []}
+ERROR, LATER = SendStatus.ERROR, SendStatus.TRY_AGAIN_LATER
+BAD_SEQUENCE, INTERNAL_ERROR = -5, -11  # TransactionResultCode
 UNFUNDED = {"error": "HostError: Error(Contract, #10)"}
 
 
@@ -61,6 +63,35 @@ async def test_send_repeats_to_the_next_node_what_a_stale_node_accepted(
     assert primary.envelopes == fallback.envelopes == ["AAAA"]
 
 
+@pytest.mark.parametrize("both_are_stale", [False, True])
+@pytest.mark.parametrize(
+    ("first", "code", "may_be_sent"),
+    [
+        (LATER, None, True),
+        (ERROR, None, True),
+        (ERROR, INTERNAL_ERROR, True),
+        (ERROR, BAD_SEQUENCE, False),
+    ],
+)
+async def test_refusal_after_an_answer_that_proves_nothing_may_be_sent(
+    clock: ManualClock,
+    first: SendStatus,
+    code: int | None,
+    *,
+    may_be_sent: bool,
+    both_are_stale: bool,
+) -> None:
+    """The stale node may have kept the envelope; a refusal as invalid is the one that proves."""
+    primary, fallback = Node(sends=first, refuses=code), Node(sends=ERROR, refuses=BAD_SEQUENCE)
+    async with nodes(clock, primary, fallback) as rpc:
+        await rpc.latest_ledger()
+        primary.ledger -= 10
+        fallback.ledger -= 10 * both_are_stale
+        answer = await rpc.send("AAAA")
+    assert primary.envelopes == fallback.envelopes == ["AAAA"]
+    assert (answer.result_code, answer.may_be_sent) == ("txBAD_SEQ", may_be_sent)
+
+
 async def test_send_keeps_the_response_of_a_stale_node_when_the_other_is_unavailable(
     clock: ManualClock,
 ) -> None:
@@ -94,7 +125,7 @@ async def test_simulation_does_not_raise_the_high_water_mark(
 async def test_send_repeats_to_the_fallback_what_a_stale_node_refused(
     clock: ManualClock,
 ) -> None:
-    primary, fallback = Node(sends=SendStatus.ERROR), Node()
+    primary, fallback = Node(sends=ERROR, refuses=BAD_SEQUENCE), Node()
     async with nodes(clock, primary, fallback) as rpc:
         await rpc.latest_ledger()
         primary.ledger = 90

@@ -39,8 +39,7 @@ from farebox.automation.runs.run_state import RunState, RunTrigger
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.stellar.events import decode_contract_event
-from farebox.stellar.rpc import LedgerStatus, TransactionFound
-from farebox.submission.deliver import BAD_SEQUENCE
+from farebox.stellar.rpc import BAD_SEQUENCE, LedgerStatus, TransactionFound
 from farebox.submission.fate import (
     Dead,
     Fate,

@@ -13,10 +13,9 @@ from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.account_entry import account_key
-from farebox.stellar.rpc import LedgerStatus, TransactionFound
+from farebox.stellar.rpc import BAD_SEQUENCE, LedgerStatus, TransactionFound
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.stellar.transactions import SignedTransaction
-from farebox.submission.deliver import BAD_SEQUENCE
 from farebox.submission.fate import Dead, Fate, NotSent, Refused, SentEnvelope
 from farebox.submission.submit import Submitter
 

@@ -279,12 +279,15 @@ _FINALIZE: Final[LiteralString] = (
                   ORDER BY tx_hash, i) AS item
             JOIN settlements s ON s.tx_hash = item.tx_hash
             WHERE s.state IN ('sending', 'submitted')
+               OR s.state = 'unproven' AND item.state <> 'unproven'
             ORDER BY s.network, s.payer, s.nonce
             FOR UPDATE OF s),
         moved AS (
             UPDATE settlements s
             SET state = ended.state, reason = ended.reason, detail = ended.detail,
                 ledger = ended.ledger, fee_charged = ended.fee_charged, finished_at = $8,
+                next_look_at = CASE WHEN ended.state = 'unproven'
+                                    THEN $8::timestamptz + interval '1 hour' END,
                 landed_hash = ended.landed_hash, landed_at = ended.landed_at,
                 discovery = CASE WHEN ended.state = 'confirmed' THEN s.discovery END,
                 fee_held = CASE WHEN s.budget_on IS NULL THEN 0
@@ -307,6 +310,8 @@ async def record_final(
     db: Connection, finals: Sequence[tuple[bytes, FinalStatus]], *, at: datetime
 ) -> list[bool]:
     """Record the final statuses of envelopes; False where one was final already. Under the lock.
+
+    An unproven row is final until its outcome is proven after all.
 
     The fee charged stays spent and the rest of the reservation is freed; where the fee
     charged is not known, all of it stays spent.

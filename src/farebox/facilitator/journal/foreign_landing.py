@@ -26,14 +26,12 @@ from farebox.stellar.rpc import (
 )
 from farebox.stellar.signers import OperatorAddresses
 from farebox.stellar.soroban_rpc import SorobanRpc
-from farebox.stellar.transfer_envelope import TRANSFER, LandedCall, read_landed_call
-from farebox.stellar.transfer_search import nonce_key
-from farebox.stellar.xdr_writer import address_value, contract_call, i128_value
+from farebox.stellar.transfer_envelope import LandedCall
+from farebox.stellar.transfer_search import LEDGERS_MISSING, nonce_key, read_use, transfer_call
 from farebox.x402.payment import Payment
 
 _MAX_CANDIDATES: Final = 20  # far more transfers than two accounts make in so few ledgers
 _SEARCH_S: Final = 5.0
-_LEDGERS_MISSING: Final = frozenset({-32600, -32602})  # JSON-RPC: ledgers the node does not have
 _QUEUE_S: Final = 10.0  # behind other searches: a caller still has to be answered in time
 
 
@@ -49,9 +47,7 @@ class SpentAuthorization:
     @property
     def root_call(self) -> bytes:
         """The InvokeContractArgs (XDR) of the transfer."""
-        parties = (self.identity.payer, self.pay_to)
-        arguments = [address_value(each) for each in parties]
-        return contract_call(self.asset, TRANSFER, *arguments, i128_value(self.amount))
+        return transfer_call(self.asset, self.identity.payer, self.pay_to, self.amount)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +182,18 @@ class ForeignLandingSearch:
                 if landed.is_unknown:  # this node is behind the one before
                     raise LandingSearchFailed
                 continue
-            call = read_landed_call(landed.xdr)
-            if call is not None and _uses(call, spent, tx_hash):
+            call = read_use(
+                landed.xdr,
+                tx_hash,
+                network=identity.network,
+                payer=identity.payer,
+                nonce=identity.nonce,
+                root_call=spent.root_call,
+            )
+            if call is not None:
                 is_ours = bool({call.source, call.fee_source} & self._operators.addresses)
                 return ForeignLanding(
-                    bytes.fromhex(tx_hash),
+                    call.hash(identity.network.id),
                     last,
                     landed.closed_at,
                     call,
@@ -205,7 +208,7 @@ class ForeignLandingSearch:
         try:
             return await self._node.transfers(window, limit=_MAX_CANDIDATES)
         except RpcUnavailable as refusal:
-            if refusal.code not in _LEDGERS_MISSING:
+            if refusal.code not in LEDGERS_MISSING:
                 raise
             raise LandingSearchFailed(
                 is_beyond_history=await self._is_beyond_history(window)
@@ -217,19 +220,3 @@ class ForeignLandingSearch:
         return health.latest_ledger >= window.last_ledger and (
             health.oldest_ledger > window.first_ledger
         )
-
-
-def _uses(call: LandedCall, spent: SpentAuthorization, tx_hash: str) -> bool:
-    """Whether the transaction of this hash, and no other envelope in its place, made the payment.
-
-    Its entry has the nonce, and authorizes a transfer of the same amount.
-    """
-    identity = spent.identity
-    if call.hash(identity.network.id).hex() != tx_hash:
-        return False
-    return any(
-        (entry.address, entry.nonce) == (identity.payer, identity.nonce)
-        and entry.is_contract_call
-        and entry.root_call == spent.root_call
-        for entry in call.entries
-    )

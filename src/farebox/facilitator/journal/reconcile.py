@@ -8,14 +8,15 @@ from typing import Final, Protocol
 import structlog
 
 from farebox.facilitator.journal.journal import SettlementJournal
-from farebox.facilitator.journal.status_resolver import StatusResolver
-from farebox.facilitator.settlement import Settlement
+from farebox.facilitator.journal.status_resolver import FinalFate, StatusResolver
+from farebox.facilitator.settlement import Settlement, SettlementState
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.storage.faults import DatabaseUnavailable
-from farebox.submission.fate import Indeterminate, ObservedFate, SentEnvelope
+from farebox.submission.fate import Indeterminate, ObservedFate, SentEnvelope, Unproven
 
-_MAX_ROWS: Final = 500
+_MAX_ROWS: Final = 500  # of one pass
+_MAX_UNPROVEN: Final = 50  # likewise, and each costs calls of its own
 
 log = structlog.get_logger(__name__)
 
@@ -41,6 +42,9 @@ class Reconciler:
     It takes the rows that no live call can own, and those handed over. A claim that has no envelope
     for `stale_claim_s` is released; if its call is alive after all, it finds the claim lost and
     sends nothing.
+
+    A row that stays undecided is looked at again after a tenth of its age, a minute at most; one
+    whose outcome is unproven every hour, since a node with a longer history may prove it yet.
     """
 
     def __init__(
@@ -75,20 +79,47 @@ class Reconciler:
             DatabaseUnavailable: the pass stopped; the next one finds the same rows.
         """
         await self._journal.release_stale(self._network, older_than_s=self._times.stale_claim_s)
-        rows = await self._journal.find_unresolved(
+        unresolved = await self._journal.find_unresolved(
             self._network, older_than_s=older_than_s, limit=_MAX_ROWS
         )
-        fates = await self._observer.observe_all([row.sent for row in rows if row.sent is not None])
-        pairs = zip((row for row in rows if row.sent is not None), fates, strict=True)
-        return sum(await asyncio.gather(*(self._resolve(row, fate) for row, fate in pairs)))
+        unproven = await self._journal.find_unproven(self._network, limit=_MAX_UNPROVEN)
+        return await self._look(unresolved) + await self._look(unproven)
 
-    async def _resolve(self, row: Settlement, fate: ObservedFate) -> bool:
-        if row.sent is None or isinstance(fate, Indeterminate):
+    async def _look(self, rows: Sequence[Settlement]) -> int:
+        """Look once for the envelopes of the rows; return the number of rows that are final now.
+
+        The next look at a row is set before this one, so that no fault brings it back at once.
+        """
+        pairs = [(row, row.sent) for row in rows if row.sent is not None]
+        await self._journal.postpone_looks([sent.tx_hash for _, sent in pairs])
+        fates = await self._observer.observe_all([sent for _, sent in pairs])
+        looks = [
+            self._resolve(row, sent, fate)
+            for (row, sent), fate in zip(pairs, fates, strict=True)
+            if not isinstance(fate, Indeterminate)
+        ]
+        return _count_ended(await asyncio.gather(*looks, return_exceptions=True))
+
+    async def _resolve(self, row: Settlement, sent: SentEnvelope, fate: FinalFate) -> bool:
+        if row.state is SettlementState.UNPROVEN and isinstance(fate, Unproven):
             return False
-        final = await self._statuses.resolve(fate, row, row.sent)
+        final = await self._statuses.resolve(fate, row, sent)
         if final is None:
             return False
-        is_recorded = await self._journal.record_final(row.sent.tx_hash, final)
+        is_recorded = await self._journal.record_final(sent.tx_hash, final)
         if is_recorded:
             log.info("settlement.reconciled", tx_hash=row.tx_hash, state=final.state)
         return is_recorded
+
+
+def _count_ended(ended: Sequence[bool | BaseException]) -> int:
+    """The number of rows that were ended; a fault of one row is logged, and holds up no other.
+
+    Raises:
+        DatabaseUnavailable: no row can be ended now.
+    """
+    for fault in (each for each in ended if isinstance(each, BaseException)):
+        if isinstance(fault, DatabaseUnavailable) or not isinstance(fault, Exception):
+            raise fault
+        log.error("reconcile.row_failed", exc_info=fault)
+    return sum(each is True for each in ended)

@@ -6,42 +6,22 @@ a result for each, in their order, as if it were alone. `db` is a connection.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final, LiteralString
 from uuid import UUID, uuid4
 
-from asyncpg import Record
-
 from farebox.facilitator.journal.foreign_landing import LostRecord
+from farebox.facilitator.journal.settlement_row import SELECT_ROW, read_row
 from farebox.facilitator.settlement import (
     LANDED_ELSEWHERE,
     Claim,
     PaymentIdentity,
     Settlement,
-    SettlementState,
     list_row_keys,
 )
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import BaseUnits, Stroops
+from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
 from farebox.storage.pool import Connection
-from farebox.submission.fate import SentEnvelope
-from farebox.x402.reasons import Reason
-
-_SELECT: Final[LiteralString] = """
-    SELECT network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
-    envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger, inner_hash,
-    reason, answered_at, token_unverified, landed_hash,
-    CASE WHEN state IN ('sending', 'submitted') THEN ARRAY(
-        SELECT ROW(r.tx_hash, r.inner_hash, r.source, r.source_sequence, r.max_time, r.fee_limit,
-                   r.sent_after_ledger, r.was_refused)
-        FROM replaced_envelopes r
-        WHERE (r.network, r.payer, r.nonce)
-            = (settlements.network, settlements.payer, settlements.nonce)
-        ORDER BY r.replaced_at) END AS replaced
-    FROM settlements
-"""
 
 
 async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool]:
@@ -92,14 +72,14 @@ async def find_settlements(
 ) -> list[Settlement | None]:
     """Find the rows of payments; None where there is none."""
     rows = await db.fetch(
-        _SELECT
+        SELECT_ROW
         + """
         JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS wanted (network, payer, nonce)
           USING (network, payer, nonce)
         """,
         *list_row_keys(identities),
     )
-    by_identity = {row.identity: row for row in map(_read_row, rows)}
+    by_identity = {row.identity: row for row in map(read_row, rows)}
     return [by_identity.get(identity) for identity in identities]
 
 
@@ -109,7 +89,7 @@ async def find_by_hash(db: Connection, tx_hash: bytes) -> Settlement | None:
     None when there is none. A row that made the transaction goes before one that it foiled.
     """
     row = await db.fetchrow(
-        _SELECT
+        SELECT_ROW
         + """
         JOIN (SELECT network, payer, nonce, landed_hash IS NOT DISTINCT FROM $1 AS is_landed
               FROM settlements WHERE tx_hash = $1 OR inner_hash = $1 OR landed_hash = $1
@@ -122,7 +102,7 @@ async def find_by_hash(db: Connection, tx_hash: bytes) -> Settlement | None:
         """,
         tx_hash,
     )
-    return _read_row(row) if row is not None else None
+    return read_row(row) if row is not None else None
 
 
 async def release_claim(db: Connection, identity: PaymentIdentity, claim_id: UUID) -> bool:
@@ -226,46 +206,6 @@ async def was_settled_by(
     return found
 
 
-async def find_unresolved(
-    db: Connection, network: Network, *, before: datetime, at: datetime, limit: int
-) -> list[Settlement]:
-    """Find rows whose envelope may be with the network and that no call owns, oldest first.
-
-    Those claimed by `before`, and those handed over by `at`.
-    """
-    rows = await db.fetch(
-        _SELECT
-        + """
-        WHERE network = $1 AND state IN ('sending', 'submitted')
-          AND (claimed_at <= $2 OR attended_until <= $3)
-        ORDER BY claimed_at
-        LIMIT $4
-        """,
-        network.value,
-        before,
-        at,
-        limit,
-    )
-    return [_read_row(row) for row in rows]
-
-
-async def hand_over(db: Connection, hashes: Sequence[bytes], *, at: datetime) -> None:
-    """Hand envelopes over to reconciliation, which takes them at once."""
-    await db.execute(
-        """
-        UPDATE settlements s SET attended_until = $2
-        FROM (SELECT network, payer, nonce FROM settlements
-              WHERE tx_hash = ANY($1::bytea[]) AND state IN ('sending', 'submitted')
-              ORDER BY network, payer, nonce
-              FOR UPDATE) AS left_alone
-        WHERE s.network = left_alone.network AND s.payer = left_alone.payer
-          AND s.nonce = left_alone.nonce
-        """,
-        hashes,
-        at,
-    )
-
-
 async def restore_settlement(db: Connection, lost: LostRecord, *, at: datetime) -> bool:
     """Insert the lost row of a landed payment, confirmed and answered; False when there is a row.
 
@@ -338,48 +278,3 @@ async def take_restored_success(
         pay_to,
     )
     return None if row is None else (row["request_digest"], row["landed_at"])
-
-
-def _read_row(row: Record) -> Settlement:
-    sent = None
-    if row["tx_hash"] is not None:
-        sent = SentEnvelope(
-            tx_hash=row["tx_hash"],
-            inner_hash=row["inner_hash"],
-            envelope=Secret(row["envelope"]),  # empty once retention has dropped it
-            source=Address(row["source"]),
-            source_sequence=row["source_sequence"],
-            max_time=row["max_time"],
-            fee_limit=Stroops(row["fee_limit"]),
-            sent_after_ledger=row["sent_after_ledger"],
-            replaced=tuple(map(_read_replaced, row["replaced"] or ())),
-        )
-    return Settlement(
-        identity=PaymentIdentity(Network(row["network"]), Address(row["payer"]), row["nonce"]),
-        state=SettlementState(row["state"]),
-        claim_id=row["claim_id"],
-        request_digest=row["request_digest"],
-        asset=Address(row["asset"]),
-        amount=BaseUnits(int(row["amount"])),
-        pay_to=Address(row["pay_to"]),
-        sent=sent,
-        reason=Reason(row["reason"]) if row["reason"] is not None else None,
-        is_answered=row["answered_at"] is not None,
-        token_is_verified=not row["token_unverified"],
-        landed_hash=row["landed_hash"],
-    )
-
-
-def _read_replaced(row: Record) -> SentEnvelope:
-    """Read an envelope that was replaced; its bytes are not kept, since it is never sent again."""
-    return SentEnvelope(
-        tx_hash=row[0],
-        inner_hash=row[1],
-        envelope=Secret(b""),
-        source=Address(row[2]),
-        source_sequence=row[3],
-        max_time=row[4],
-        fee_limit=Stroops(row[5]),
-        sent_after_ledger=row[6],
-        was_refused=row[7],
-    )

@@ -33,6 +33,7 @@ from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, Ledgers
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Connection, Database
+from farebox.storage.prune import PAUSE_S
 from farebox.x402.reasons import Reason, Retry, explain
 
 _MAX_KEPT: Final = timedelta(days=3)  # also while the current ledger is unknown
@@ -189,7 +190,7 @@ class StoredResponses:
         while True:
             try:
                 while await self.delete_expired() == _MAX_DELETED:
-                    await self._clock.sleep(0)
+                    await self._clock.sleep(PAUSE_S)
             except DatabaseUnavailable:
                 log.warning("idempotency.database_unavailable")
             await self._clock.sleep(_DELETE_EVERY_S)
@@ -212,8 +213,13 @@ class StoredResponses:
 
 
 def is_final(outcome: NotSettled | Pending) -> bool:
-    """Whether every repeat of the request gets the same outcome."""
-    return isinstance(outcome, NotSettled) and explain(outcome.reason).retry is Retry.NEVER
+    """Whether every repeat of the request gets the same outcome.
+
+    One that is unproven may be proven later.
+    """
+    if not isinstance(outcome, NotSettled) or outcome.reason is Reason.OUTCOME_UNPROVEN:
+        return False
+    return explain(outcome.reason).retry is Retry.NEVER
 
 
 def _build_conflict(kind: KeyKind, request: SettleRequest) -> KeyConflict:

@@ -29,9 +29,8 @@ from farebox.facilitator.settling.envelope_builder import EnvelopeBuilder, NotPa
 from farebox.facilitator.settling.shutdown_signal import ShutdownSignal
 from farebox.facilitator.verification.verdict import Accepted
 from farebox.kernel.clock import Clock
-from farebox.stellar.rpc import TransactionFound
+from farebox.stellar.rpc import BAD_SEQUENCE, FEE_TOO_LOW, TransactionFound
 from farebox.storage.faults import DatabaseUnavailable
-from farebox.submission.deliver import BAD_SEQUENCE, FEE_TOO_LOW
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.submit import Submitter
 from farebox.submission.try_again_later import TryAgainLaterCause

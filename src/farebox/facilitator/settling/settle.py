@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Coroutine, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final, Protocol
 from uuid import uuid4
@@ -184,7 +185,11 @@ class Settler:
             raise
 
     async def _refuse(self, request: SettleRequest, verdict: Rejected) -> NotSettled:
-        """The refusal, or the other transaction's hash where that used the nonce."""
+        """The refusal, or the other transaction's hash where that used the nonce.
+
+        A simulation also fails because the payment has landed. While nobody can say so, the refusal
+        is one that is retried later, since a final one tells the buyer to sign again.
+        """
         transfer, identity = request.transfer, request.identity
         refusal = NotSettled(verdict.reason, identity.network, verdict.payer)
         if verdict.reason is not Reason.SIMULATION_FAILED:
@@ -195,7 +200,7 @@ class Settler:
             # the payment is refused in any case, so that a response as of any ledger will do
             landing = await self._foreign[identity.network].find_by_nonce(spent, as_of_ledger=0)
         except LandingSearchFailed:
-            return refusal
+            return replace(refusal, reason=Reason.NETWORK_UNAVAILABLE)
         if landing is None:
             return refusal
         tx_hash = landing.tx_hash.hex()

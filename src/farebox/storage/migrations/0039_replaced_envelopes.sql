@@ -4,6 +4,8 @@ SET LOCAL lock_timeout = '5s';
 -- which a restored settlement landed. The success of a foreign landing is taken only where that is
 -- after the claim; NULL, also in older rows, is no such proof.
 ALTER TABLE settlements ADD COLUMN landed_at timestamptz;
+-- Reconciliation looks at an undecided row again then; NULL: as soon as no call owns it.
+ALTER TABLE settlements ADD COLUMN next_look_at timestamptz;
 
 -- Envelopes in whose place another one of the same payment was made. A node that did not queue one
 -- may have kept it all the same, and no answer but the ledger's shows that it can not land: it is

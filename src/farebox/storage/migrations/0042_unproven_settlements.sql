@@ -1,0 +1,5 @@
+-- concurrently
+
+-- The settlements that reconciliation looks at every hour.
+CREATE INDEX CONCURRENTLY settlements_unproven ON settlements (network)
+    WHERE state = 'unproven';
