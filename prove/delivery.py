@@ -23,10 +23,10 @@ from prove.delivery_case import (
     run_case,
     sweep,
 )
-from prove.delivery_console import count_told_by_console
+from prove.delivery_console import count_console_faults
 from prove.delivery_control import Control, broken_sources, timed_sources
 from prove.delivery_hostile import HostileCase, draw_hostile, run_hostile
-from prove.delivery_told import ToldBatch, run_told
+from prove.delivery_reports import ReportBatch, run_reports
 from prove.delivery_verdict import DeliveryViolation
 from prove.gateway_controls import are_controls_caught, run_cases
 from prove.interceptor import Boundary
@@ -38,7 +38,7 @@ _RECORDINGS: Final = 4
 _USUAL: Final = 3
 _SEEDS: Final = 20
 _QUICK_EVERY: Final = 9
-_TOLD: Final = 300_000  # the number of a seed's batch of answers
+_REPORTS: Final = 300_000  # the number of a seed's batch of answers
 
 
 async def boundaries_of(world: World, authority: Authority) -> list[Boundary]:
@@ -53,7 +53,7 @@ async def boundaries_of(world: World, authority: Authority) -> list[Boundary]:
     return sorted(boundary for boundary, count in times.items() if count >= _USUAL)
 
 
-Case = DeliveryCase | HostileCase | ToldBatch
+Case = DeliveryCase | HostileCase | ReportBatch
 
 
 def plan_cases(boundaries: Sequence[Boundary], *, seeds: int, is_quick: bool) -> list[Case]:
@@ -62,20 +62,20 @@ def plan_cases(boundaries: Sequence[Boundary], *, seeds: int, is_quick: bool) ->
     if number is not None:
         return [case for case in _cases_of(boundaries, seed) if case.number == int(number)]
     if is_quick:
-        return [ToldBatch(1, _TOLD), *draw_hostile(1), *sweep(boundaries)[::_QUICK_EVERY]]
+        return [ReportBatch(1, _REPORTS), *draw_hostile(1), *sweep(boundaries)[::_QUICK_EVERY]]
     return [case for each in range(1, seeds + 1) for case in _cases_of(boundaries, each)]
 
 
 def _cases_of(boundaries: Sequence[Boundary], seed: int) -> list[Case]:
     """Plan the cases of a seed: the first one plays every fault, the others each call once."""
     faults = sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
-    return [ToldBatch(seed, _TOLD), *draw_hostile(seed), *faults]
+    return [ReportBatch(seed, _REPORTS), *draw_hostile(seed), *faults]
 
 
 async def run_either(world: World, authority: Authority, case: Case) -> DeliveryOutcome:
     """Run a case of either kind."""
-    if isinstance(case, ToldBatch):
-        return await run_told(world, case)
+    if isinstance(case, ReportBatch):
+        return await run_reports(world, case)
     if isinstance(case, HostileCase):
         return await run_hostile(world, authority, case)
     return await run_case(world, authority, case)
@@ -117,7 +117,7 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
 
 async def _add_console(figures: dict[str, object]) -> None:
     """Count what the console says wrong among all that is told wrong."""
-    tests, failing = await count_told_by_console()
+    tests, failing = await count_console_faults()
     figures["console_tests"] = tests
     figures[DeliveryViolation.TOLD_WRONG.value] = int(str(figures["told_wrong"])) + len(failing)
     for name in failing:

@@ -11,7 +11,7 @@ _TABLE: Final = "src/features/discover/purchaseTable.test.ts"  # its control is 
 _RUN_S: Final = 300.0
 
 
-async def count_told_by_console() -> tuple[int, list[str]]:
+async def count_console_faults() -> tuple[int, list[str]]:
     """Run the table; return how many tests it has, and those that fail.
 
     Raises:

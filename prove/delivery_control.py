@@ -7,7 +7,7 @@ from typing import Final
 from prove.broken_build import sources_with_ends
 from prove.delivery_case import DeliveryCase, DeliveryOutcome
 from prove.delivery_hostile import HostileCase, HostileKind
-from prove.delivery_told import ToldBatch
+from prove.delivery_reports import ReportBatch
 from prove.delivery_upstream import UpstreamFault
 from prove.delivery_verdict import DeliveryViolation
 
@@ -115,7 +115,7 @@ class Control(StrEnum):
     GULLIBLE = "farebox pay takes a seller's refusal for a disproof"
 
     @property
-    def case(self) -> DeliveryCase | HostileCase | ToldBatch:
+    def case(self) -> DeliveryCase | HostileCase | ReportBatch:
         """The case that shows the defect."""
         match self:
             case Control.REPEATS:
@@ -125,7 +125,7 @@ class Control(StrEnum):
             case Control.RECONCILER:
                 return DeliveryCase(0, 3, upstream=(UpstreamFault.KILL,), leaves=True)
             case Control.GULLIBLE:
-                return ToldBatch(_REFUSALS, 5, is_gullible=True)
+                return ReportBatch(_REFUSALS, 5, is_gullible=True)
             case _:
                 return HostileCase(_DENIED_FIRST, 4, _KINDS[self])
 

@@ -1,4 +1,4 @@
-"""What buyers are told: `farebox pay` and `paid_call` against the ledger, over every answer.
+"""Reports of buyers: `farebox pay` and `paid_call` against the ledger, over every answer.
 
 A scripted seller takes a payment, lets it land or not, and answers anything. What the buyer says
 then is held against the ledger: it may never say that it was not paid, or that it may sign anew,
@@ -76,7 +76,7 @@ _NOTHING_SENT: Final = b'{"error": {"code": "not_sent", "message": "Nothing was 
 _CLOCKS_S: Final = (-86_400, -180, 0, 180, 86_400)
 
 
-class Settled(StrEnum):
+class PaymentFate(StrEnum):
     """What the seller lets happen to the payment before it answers."""
 
     LANDED = "landed"
@@ -84,7 +84,7 @@ class Settled(StrEnum):
     EXPIRED = "expired unused"
 
 
-class Receipted(StrEnum):
+class ReceiptKind(StrEnum):
     """The receipt in the seller's answer."""
 
     NONE = "none"
@@ -107,13 +107,13 @@ class Shape(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ToldCase:
+class ReportCase:
     """One answer of a seller, and the buyer's clock."""
 
     number: int
     status: int
-    settled: Settled
-    receipt: Receipted
+    settled: PaymentFate
+    receipt: ReceiptKind
     shape: Shape
     clock_s: int
 
@@ -124,7 +124,7 @@ class ToldCase:
         )
 
 
-class Says(StrEnum):
+class Report(StrEnum):
     """What a buyer says of its payment."""
 
     PAID = "paid"
@@ -134,7 +134,7 @@ class Says(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ToldBatch:
+class ReportBatch:
     """The answers of one seed, played one after the other."""
 
     seed: int
@@ -144,16 +144,16 @@ class ToldBatch:
     def __str__(self) -> str:
         return f"SEED={self.seed} CASE={self.number}: what buyers say of a seller's answers"
 
-    def draw(self) -> list[ToldCase]:
+    def draw(self) -> list[ReportCase]:
         """Draw the answers: twenty seeds have each status with each settlement."""
-        rng = random.Random(f"told {self.seed}")
-        turns = list(itertools.product(_ALL_STATUSES, Settled))
+        rng = random.Random(f"reports {self.seed}")
+        turns = list(itertools.product(_ALL_STATUSES, PaymentFate))
         start = (self.seed - 1) * _ANSWERS
         return [
-            ToldCase(
+            ReportCase(
                 start + n,
                 *turns[(start + n) % len(turns)],
-                rng.choice(list(Receipted)),
+                rng.choice(list(ReceiptKind)),
                 rng.choice(list(Shape)),
                 rng.choice(_CLOCKS_S),
             )
@@ -166,7 +166,7 @@ class ScriptedSeller:
 
     def __init__(self, environment: Environment, asset: str, pay_to: str) -> None:
         self._environment, self._asset, self._pay_to = environment, asset, pay_to
-        self.case: ToldCase | None = None
+        self.case: ReportCase | None = None
         self.url = ""
 
     @asynccontextmanager
@@ -177,7 +177,7 @@ class ScriptedSeller:
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/told"
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/item"
         try:
             yield
         finally:
@@ -197,7 +197,7 @@ class ScriptedSeller:
         return {
             "x402Version": 2,
             "error": "Payment required",
-            "resource": {"url": self.url, "description": "told", "mimeType": "text/plain"},
+            "resource": {"url": self.url, "description": "an item", "mimeType": "text/plain"},
             "accepts": [terms],
         }
 
@@ -205,14 +205,14 @@ class ScriptedSeller:
         case = self.case
         header = request.headers.get("PAYMENT-SIGNATURE")
         if case is None or header is None:
-            life_s = _EXPIRES_S if case and case.settled is Settled.EXPIRED else _LIFE_S
+            life_s = _EXPIRES_S if case and case.settled is PaymentFate.EXPIRED else _LIFE_S
             return web.json_response(
                 {}, status=402, headers={"PAYMENT-REQUIRED": _encode(self.offer(life_s=life_s))}
             )
         tx_hash = await self._settle(case, header)
         return await self._answer(request, case, tx_hash)
 
-    async def _settle(self, case: ToldCase, header: str) -> str:
+    async def _settle(self, case: ReportCase, header: str) -> str:
         """Let the payment land or not; return the hash of its transaction."""
         payload = json.loads(base64.b64decode(header))
         envelope = TransactionEnvelope.from_xdr(
@@ -222,16 +222,16 @@ class ScriptedSeller:
         if not isinstance(operation, InvokeHostFunction):
             raise TypeError(operation)
         devnet, tx_hash = self._environment.devnet, ""
-        if case.settled is Settled.LANDED:
+        if case.settled is PaymentFate.LANDED:
             stranger = self._environment.world.prepared.scene.payers[-1]
             key = Keypair.from_secret(stranger.secret.reveal())
             tx_hash = await land_operation(self._environment, operation, key)
-        count = _EXPIRED_LEDGERS if case.settled is Settled.EXPIRED else 1
+        count = _EXPIRED_LEDGERS if case.settled is PaymentFate.EXPIRED else 1
         await devnet.close(count)
         return tx_hash
 
     async def _answer(
-        self, request: web.Request, case: ToldCase, tx_hash: str
+        self, request: web.Request, case: ReportCase, tx_hash: str
     ) -> web.StreamResponse:
         headers = {}
         receipt = _receipt_of(case.receipt, tx_hash)
@@ -254,25 +254,25 @@ class ScriptedSeller:
         )
 
 
-def _receipt_of(receipt: Receipted, tx_hash: str) -> str | None:
+def _receipt_of(receipt: ReceiptKind, tx_hash: str) -> str | None:
     made_up, network = "ab" * 32, NETWORK.value
     failure = {"success": False, "transaction": "", "network": network}
     match receipt:
-        case Receipted.NONE:
+        case ReceiptKind.NONE:
             return None
-        case Receipted.TRUE | Receipted.MADE_UP:
-            named = tx_hash if receipt is Receipted.TRUE and tx_hash else made_up
+        case ReceiptKind.TRUE | ReceiptKind.MADE_UP:
+            named = tx_hash if receipt is ReceiptKind.TRUE and tx_hash else made_up
             return _encode({"success": True, "transaction": named, "network": network})
-        case Receipted.OTHER_NETWORK:
+        case ReceiptKind.OTHER_NETWORK:
             other = Network.PUBNET.value
             return _encode({"success": True, "transaction": tx_hash or made_up, "network": other})
-        case Receipted.FAILED:
+        case ReceiptKind.FAILED:
             return _encode(failure | {"errorReason": "invalid_exact_stellar_signature_expired"})
-        case Receipted.PENDING:
+        case ReceiptKind.PENDING:
             return _encode(failure | {"errorReason": "settlement_pending", "transaction": made_up})
-        case Receipted.DUPLICATE:
+        case ReceiptKind.DUPLICATE:
             return _encode(failure | {"errorReason": "duplicate_settlement"})
-        case Receipted.GARBAGE:
+        case ReceiptKind.GARBAGE:
             return "%%% no receipt"
 
 
@@ -307,7 +307,7 @@ class _Approver:
 
 
 @dataclass(slots=True)
-class ToldDesk:
+class ReportDesk:
     """A seller, the two buyers, and a network on which nothing else happens."""
 
     environment: Environment
@@ -315,27 +315,29 @@ class ToldDesk:
     seller: ScriptedSeller
     asset: Address
     findings: list[str]
-    told: Counter[str]
+    reports: Counter[str]
     _turns: int = 0
 
-    async def play(self, case: ToldCase) -> None:
+    async def play(self, case: ReportCase) -> None:
         """Play one answer to both buyers, and hold what they say against the ledger."""
         self.seller.case = case
         for buyer, ask in (("farebox pay", self._pay), ("paid_call", self._call)):
-            payment, says = await ask(case)
+            payment, report = await ask(case)
             is_landed = await self._has_landed(payment)
             can_land = not is_landed and await self._can_land(payment)
-            self.told[f"{buyer}: {says}"] += 1
-            why = _fault_of(says, is_landed=is_landed, can_land=can_land)
+            self.reports[f"{buyer}: {report}"] += 1
+            why = _fault_of(report, is_landed=is_landed, can_land=can_land)
             if why:
-                self.findings.append(f"{buyer} says {says!s} and {why}: {case}")
+                self.findings.append(f"{buyer} says {report!s} and {why}: {case}")
 
-    async def _pay(self, case: ToldCase) -> tuple[SignedPayment, Says]:
+    async def _pay(self, case: ReportCase) -> tuple[SignedPayment, Report]:
         approver = _Approver()
         outcome = await self._buy(case, HttpSellerClient(timeout_s=_ANSWER_S), approver)
         return _signed(approver), _read_outcome(outcome)
 
-    async def _buy(self, case: ToldCase, client: HttpSellerClient, approver: _Approver) -> Outcome:
+    async def _buy(
+        self, case: ReportCase, client: HttpSellerClient, approver: _Approver
+    ) -> Outcome:
         async with (
             client,
             HttpSorobanRpc(NETWORK, Secret(self.environment.devnet.rpc_url)) as node,
@@ -357,7 +359,7 @@ class ToldDesk:
         payer = payers[self._turns % len(payers)]
         return Wallet(payer.address, payer.secret)
 
-    async def _call(self, case: ToldCase) -> tuple[SignedPayment, Says]:
+    async def _call(self, case: ReportCase) -> tuple[SignedPayment, Report]:
         """Sign with our own buyer, and have the agent's tool carry the signature."""
         approver = _Approver()
         await self._buy(case, _KeepingClient(self.seller), approver)
@@ -408,64 +410,64 @@ def _signed(approver: _Approver) -> SignedPayment:
     return approver.signed
 
 
-def _read_outcome(outcome: Outcome) -> Says:
+def _read_outcome(outcome: Outcome) -> Report:
     match outcome:
         case Paid():
-            return Says.PAID
+            return Report.PAID
         case PaymentRefused() | Unpaid() | NothingToPay():
-            return Says.NOT_PAID
+            return Report.NOT_PAID
         case Undecided():
-            return Says.UNKNOWN
+            return Report.UNKNOWN
 
 
-def _read_tool(answer: Mapping[str, Any]) -> Says:
-    """Read what an agent is told: the result, or the error's data."""
-    told = answer.get("result", {}).get("structuredContent")
-    if told is None:
-        told = answer["error"].get("data", {})
-    if told.get("isPaid") is True:
-        return Says.PAID
-    if told.get("nextAction") == NextAction.SIGN:
-        return Says.SIGN
-    return Says.NOT_PAID if told.get("outcome") == CallOutcome.NOT_SENT else Says.UNKNOWN
+def _read_tool(answer: Mapping[str, Any]) -> Report:
+    """Read the report of the agent's tool: its result, or the error's data."""
+    shown = answer.get("result", {}).get("structuredContent")
+    if shown is None:
+        shown = answer["error"].get("data", {})
+    if shown.get("isPaid") is True:
+        return Report.PAID
+    if shown.get("nextAction") == NextAction.SIGN:
+        return Report.SIGN
+    return Report.NOT_PAID if shown.get("outcome") == CallOutcome.NOT_SENT else Report.UNKNOWN
 
 
-def _fault_of(says: Says, *, is_landed: bool, can_land: bool) -> str:
-    if says is Says.PAID:
+def _fault_of(report: Report, *, is_landed: bool, can_land: bool) -> str:
+    if report is Report.PAID:
         return "" if is_landed else "it has not landed"
-    if says in (Says.NOT_PAID, Says.SIGN):
+    if report in (Report.NOT_PAID, Report.SIGN):
         return "it has landed" if is_landed else "it can land yet" if can_land else ""
     return ""
 
 
 @asynccontextmanager
-async def open_told(environment: Environment) -> AsyncIterator[ToldDesk]:
+async def open_desk(environment: Environment) -> AsyncIterator[ReportDesk]:
     """Open a seller that the catalog lists, and a replica whose agents may call it."""
     scene = environment.world.prepared.scene
     seller = ScriptedSeller(environment, scene.asset, scene.payees[0].address)
     environment.ledger_closer.pause()
     async with seller.serving():
         settings = {"FAREBOX_CATALOG_LOCAL": "1"}
-        replica = await environment.start("told", settings)
+        replica = await environment.start("reports", settings)
         async with environment.query_lock:
             await list_resource(
                 environment.db, listing_key(seller.url), seller.url, "GET", {"type": "object"}
             )
-        yield ToldDesk(environment, replica, seller, Address(scene.asset), [], Counter())
+        yield ReportDesk(environment, replica, seller, Address(scene.asset), [], Counter())
 
 
-async def run_told(world: World, batch: ToldBatch) -> DeliveryOutcome:
+async def run_reports(world: World, batch: ReportBatch) -> DeliveryOutcome:
     """Play the answers of a batch; each of which something wrong was said is a finding."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     judge = _believe if batch.is_gullible else judge_payment
-    async with open_environment(world) as environment, open_told(environment) as desk:
+    async with open_environment(world) as environment, open_desk(environment) as desk:
         with patch("farebox.buyer.pay.judge_payment", judge):
             for case in batch.draw():
                 await desk.play(case)
-    said = ", ".join(f"{what}: {count}" for what, count in sorted(desk.told.items()))
+    said = ", ".join(f"{what}: {count}" for what, count in sorted(desk.reports.items()))
     findings = [(DeliveryViolation.TOLD_WRONG, why) for why in desk.findings]
-    return DeliveryOutcome(batch, True, "told", findings, [said], loop.time() - began)
+    return DeliveryOutcome(batch, True, "reported", findings, [said], loop.time() - began)
 
 
 def _believe(
