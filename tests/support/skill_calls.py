@@ -17,6 +17,7 @@ Key = tuple[str, str]  # slug and action
 ErrorKey = tuple[str, str, str]  # and the code
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 _AWAY: Final = "network_unavailable"
+_PASSING: Final = frozenset({_AWAY, "service_unavailable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class SkillCaller:
         """Have an action fail with a code, at the place and with the status of its spec."""
         action, _ = self._find(slug, name)
         (error,) = [each for each in action["errors"] if each["code"] == code]
-        send = self.call if code == _AWAY else self._repeat
+        send = self.call if code in _PASSING else self._repeat
         outcome = await send(slug, name, value, headers)
         found = list(codes_at(outcome.body, error["at"]))
         assert code in found, (code, outcome.body)
@@ -73,11 +74,12 @@ class SkillCaller:
     ) -> Outcome:
         """Send a request again while the network is away, as its spec says.
 
-        On a busy machine a connection to the node takes longer than the service waits for it.
+        On a busy machine a connection to the node takes longer than the service waits for it, and a
+        ledger that one look has named far ahead waits for the next look.
         """
         for _ in range(50):
             outcome = await self.call(slug, name, value, headers)
-            if outcome.status != 503 or _AWAY not in codes_at(outcome.body, "error.code"):
+            if outcome.status != 503 or not _PASSING & set(codes_at(outcome.body, "error.code")):
                 return outcome
             await asyncio.sleep(0.2)
         return await self.call(slug, name, value, headers)

@@ -101,12 +101,19 @@ async def test_next_look_comes_after_a_quarter_of_the_age(
 
 
 async def test_payment_whose_look_fails_is_logged_and_holds_up_no_other(
-    database: Database,
+    database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrapper = await enabled_wrapper(database)
     faulty = await landed(database, new_payment(wrapper), age="2 minutes")
     sound = await landed(database, new_payment(wrapper), age="1 minute")
-    await write(database, "state = 'failed', reason = 'no reason that exists'", faulty)
+    resolve = GatewayReconciler._resolve
+
+    async def fail_one(self: GatewayReconciler, payment: GatewayPayment) -> None:
+        if payment.identity == faulty.identity:
+            raise ValueError(payment.slug)
+        await resolve(self, payment)
+
+    monkeypatch.setattr(GatewayReconciler, "_resolve", fail_one)
     assert await one_pass(database) == 2
     row = await row_of(database, sound)
     assert row is not None
