@@ -91,7 +91,8 @@ async def test_previous_version_works_during_and_after_migration(
 def test_migrations_remove_nothing_from_a_running_process() -> None:
     for step in packaged_migrations():
         statements = re.sub(r"--[^\n]*", "", step.sql).upper()
-        statements = re.sub(r"\$\$.*?\$\$|AFTER TRUNCATE|ON COMMIT DROP", "", statements, flags=re.DOTALL)
+        harmless = r"\$\$.*?\$\$|AFTER TRUNCATE|ON COMMIT DROP"
+        statements = re.sub(harmless, "", statements, flags=re.DOTALL)
         taken = re.findall(
             r"\b(DROP(?! CONSTRAINT)|RENAME|TRUNCATE|SET NOT NULL|DELETE FROM"
             r"|ALTER COLUMN \w+ (?:SET DATA )?TYPE)\b",
