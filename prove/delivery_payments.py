@@ -18,7 +18,7 @@ from farebox.local.devnet import Party
 from farebox.local.faults import LocalFault
 from farebox.stellar.entry_writer import draw_nonce
 from farebox.x402.payment import PaymentTerms
-from prove.environment import AMOUNT, Environment
+from prove.environment import AMOUNT, Environment, requirements_of
 from prove.run_envelopes import read_newest
 from prove.stranger import land_operation
 from prove.world import NETWORK
@@ -166,15 +166,7 @@ def write_envelope(
 
 def header_of(terms: PaymentTerms, envelope: str, identifier: str | None) -> str:
     """Return the value of `PAYMENT-SIGNATURE`."""
-    requirements = {
-        "scheme": "exact",
-        "network": str(terms.network),
-        "asset": terms.asset,
-        "amount": str(terms.amount),
-        "payTo": terms.pay_to,
-        "maxTimeoutSeconds": terms.max_timeout_s,
-        "extra": {"areFeesSponsored": True},
-    }
+    requirements = requirements_of(terms)
     payload: dict[str, Any] = {
         "x402Version": 2,
         "accepted": requirements,

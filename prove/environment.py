@@ -224,8 +224,9 @@ def _read_url(output: Path) -> str:
     return str(msgspec.json.decode(line)["url"]) if newline else ""
 
 
-def _body(terms: PaymentTerms, envelope: str, extra: Mapping[str, object]) -> bytes:
-    requirements = {
+def requirements_of(terms: PaymentTerms) -> dict[str, object]:
+    """Return the PaymentRequirements of these terms."""
+    return {
         "scheme": "exact",
         "network": str(terms.network),
         "asset": terms.asset,
@@ -234,6 +235,10 @@ def _body(terms: PaymentTerms, envelope: str, extra: Mapping[str, object]) -> by
         "maxTimeoutSeconds": terms.max_timeout_s,
         "extra": {"areFeesSponsored": True},
     }
+
+
+def _body(terms: PaymentTerms, envelope: str, extra: Mapping[str, object]) -> bytes:
+    requirements = requirements_of(terms)
     payload = {
         "x402Version": 2,
         "accepted": requirements,
