@@ -17,8 +17,8 @@ _DUE_TIMES: Final = 2  # of the control of an act
 # a cheap run's credit pays for a dear one, as where credit is counted in runs
 _RETURNED_DEAR: Final = """
 
-async def _return_more(db, terms, asset, amount, *, runs, own=return_credit):
-    await own(db, terms, asset, BaseUnits(30 * amount), runs=runs)
+async def _return_more(db, terms, asset, amount, *, own=return_credit):
+    await own(db, terms, asset, BaseUnits(30 * amount))
 
 
 return_credit = _return_more
