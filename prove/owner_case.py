@@ -207,7 +207,7 @@ async def play_hostile(
         )
         for number in range(case.due_times):
             await _let_due_time_come(stage, honest, acts, number)
-        await _end_all(stage)
+        await stage.end()
         accounts = await read_accounts(stage)
         told = [f"{own.label}: {', '.join(own.told)}" for own in deeds]
         return [*judge_accounts(accounts), *await honest.judge()], [*told, str(accounts)]
@@ -222,12 +222,6 @@ async def _let_due_time_come(
         await stage.leap_until(at + timedelta(seconds=_SPARE_S))
     await stage.wait_until_quiet(within_s=_QUIET_S)
     await asyncio.gather(*(act.follow(number) for act in acts))
-
-
-async def _end_all(stage: OwnerStage) -> None:
-    """Let what is under way end: only what is on the ledger is judged."""
-    await stage.wait_until_quiet(within_s=_QUIET_S)
-    await stage.environment.devnet.close(2)
 
 
 def sizes_of(outcomes: Sequence[OwnerOutcome]) -> Iterator[tuple[OwnerViolation, int]]:

@@ -162,6 +162,7 @@ async def play_plans(
 
         await asyncio.gather(*(map(open_one, plans, owners)))
         await _let_run(stage, plans)
+        await stage.end()
         accounts = await read_accounts(stage)
         findings = [*_judge(plans), *judge_accounts(accounts)]
         return findings, [*map(str, plans), str(accounts)]

@@ -54,6 +54,7 @@ _SUFFIX: Final = NETWORK.name
 _PACE_S: Final = 0.5  # of ledgers
 _POLL_S: Final = 0.6  # more than the service waits between two looks at the newest ledger
 _LOOK_S: Final = 0.15
+_QUIET_S: Final = 20.0
 _FRESH_S: Final = 600  # the price of the oracle is set again after a longer leap
 _WAITING: Final = (RunState.SCHEDULED, RunState.DEFERRED, RunState.RETRY_WAIT)
 _NAMES: Final = ("a", "b")
@@ -179,6 +180,11 @@ class OwnerStage:
                 return True
             await asyncio.sleep(_LOOK_S)
         return False
+
+    async def end(self) -> None:
+        """Let what is under way end: only what is on the ledger is judged."""
+        await self.wait_until_quiet(within_s=_QUIET_S)
+        await self.environment.devnet.close(2)
 
 
 @asynccontextmanager
