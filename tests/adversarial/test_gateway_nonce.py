@@ -16,6 +16,7 @@ from support.payment_headers import receipt
 from support.payments import Draft, Json, encoded
 from support.promises import case
 from support.upstream import answers
+from support.waiting import until
 
 TOO_DEAR = "900000000000000000"  # more than any payer has
 PATH = "/report"
@@ -146,6 +147,32 @@ async def test_transfer_that_landed_before_buys_nothing(shop: PaidGateway) -> No
     assert shop.upstream.requests == []
     assert await shop.stage.query("SELECT 1 FROM gateway_payments") == []
     assert await shop.stage.rows() == 0
+
+
+@case("GW-077")
+async def test_expired_payment_that_landed_elsewhere_is_used_and_gets_no_offer(
+    shop: PaidGateway,
+) -> None:
+    """Control: a build that refuses it by its expiry alone answers with an offer."""
+    wrapper = await shop.serve()
+    terms = (await shop.offer(wrapper))["accepts"][0]
+    last = await shop.stage.ledger().latest() + 40
+    draft = await draft_of(shop, terms, expires_at_ledger=last)
+    unused = draft.but()
+    foreign = await land_elsewhere(shop, draft)
+
+    async def decided(payment: str) -> Answer | None:
+        if await shop.stage.ledger().latest() <= last:
+            return None
+        answer = await present(shop, wrapper, payment)
+        return None if answer.status == 503 else answer  # until two looks at the ledger agree
+
+    used = await until(lambda: decided(signature(terms, draft)))
+    assert (used.status, "payment-required" in used.headers) == (402, False)
+    assert receipt(used)["transaction"] == foreign
+    free = await until(lambda: decided(signature(terms, unused)))
+    assert (free.status, "payment-required" in free.headers) == (402, True)
+    assert free.json()["error"] == Reason.EXPIRED.value
 
 
 @case("GW-077")

@@ -61,6 +61,7 @@ def test_expiry_is_refused_for_good_only_by_a_confirmed_ledger(
 
 
 _OWN_REASON = {
+    RefusalKind.EXPIRED: Reason.NETWORK_UNAVAILABLE,
     RefusalKind.ARCHIVED: Reason.RESTORE_REQUIRED,
     RefusalKind.BALANCE: Reason.INSUFFICIENT_FUNDS,  # more may arrive: retry later
 }

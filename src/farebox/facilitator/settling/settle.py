@@ -12,6 +12,7 @@ import structlog
 
 from farebox.facilitator.journal.claim_release import ClaimReleaser, InterruptedClaim
 from farebox.facilitator.journal.foreign_landing import (
+    ForeignLanding,
     LandingSearch,
     LandingSearchFailed,
     LostRecord,
@@ -49,6 +50,16 @@ _HASH_WAIT_S: Final = 15.0  # a row without a hash gets one, or is released, wel
 _RETRY_AFTER_S: Final = 5
 _MAX_ATTEMPTS: Final = 3  # each after another request's claim was released
 _DRAIN_PAUSE_S: Final = 0.05
+# refusals of an authorization that was valid, and may have been used elsewhere
+_MAY_HAVE_LANDED: Final = frozenset(
+    {
+        Reason.SIMULATION_FAILED,
+        Reason.EXPIRED,
+        Reason.EXPIRES_TOO_SOON,
+        Reason.EXPIRATION_TOO_FAR,
+    }
+)
+_MAX_LIFETIME_LEDGERS: Final = 1_000  # that are searched; a ledger takes a second at least
 
 log = structlog.get_logger(__name__)
 
@@ -188,19 +199,19 @@ class Settler:
     async def _refuse(self, request: SettleRequest, verdict: Rejected) -> NotSettled:
         """The refusal, or the other transaction's hash where that used the nonce.
 
-        A simulation also fails because the payment has landed. While nobody can say so, the refusal
-        is one that is retried later, since a final one tells the buyer to sign again.
+        A payment that has landed elsewhere is refused by its simulation, or by its expiry before.
+        While nobody can say so, the refusal is one that is retried later, since a final one tells
+        the buyer to sign again.
         """
         transfer, identity = request.transfer, request.identity
         refusal = NotSettled(verdict.reason, identity.network, verdict.payer)
-        if verdict.reason is not Reason.SIMULATION_FAILED:
+        if verdict.reason not in _MAY_HAVE_LANDED:
             return refusal
-        terms = transfer.payment.terms
-        spent = SpentAuthorization(identity, terms.asset, terms.pay_to, terms.amount)
         try:
-            # the payment is refused in any case, so that a response as of any ledger will do
-            landing = await self._foreign[identity.network].find_by_nonce(spent, as_of_ledger=0)
-        except LandingSearchFailed:
+            landing = await self._find_landing(request, verdict.reason)
+        except LandingSearchFailed as failed:
+            if failed.is_beyond_history:  # nobody will ever know
+                return refusal
             return replace(refusal, reason=Reason.NETWORK_UNAVAILABLE)
         if landing is None:
             return refusal
@@ -211,6 +222,21 @@ class Settler:
         if await self._journal.restore(lost):
             log.warning("settlement.restored", tx_hash=tx_hash)
         return build_duplicate(identity, tx_hash)
+
+    async def _find_landing(self, request: SettleRequest, reason: Reason) -> ForeignLanding | None:
+        """Find who used the nonce: its entry is on the ledger until the authorization expires.
+
+        Raises:
+            LandingSearchFailed: nothing is known.
+        """
+        terms, identity = request.transfer.payment.terms, request.identity
+        spent = SpentAuthorization(identity, terms.asset, terms.pay_to, terms.amount)
+        search, last = self._foreign[identity.network], request.transfer.entry.expires_at_ledger
+        if reason is not Reason.EXPIRED:
+            # the payment is refused in any case, so that a response as of any ledger will do
+            return await search.find_by_nonce(spent, as_of_ledger=0)
+        first = max(1, last - min(terms.max_timeout_s, _MAX_LIFETIME_LEDGERS))
+        return await search.find_in_ledgers(spent, first=first, last=last)
 
     async def _reserve_and_send(
         self, request: SettleRequest, claim: Claim, accepted: Accepted, *, began: float

@@ -79,6 +79,7 @@ class Accepted:
 Verdict = Accepted | Rejected
 
 _BY_KIND: Final = {
+    RefusalKind.EXPIRED: Reason.NETWORK_UNAVAILABLE,  # until our own clock has passed the expiry
     RefusalKind.ARCHIVED: Reason.RESTORE_REQUIRED,
     RefusalKind.BALANCE: Reason.INSUFFICIENT_FUNDS,
 }
