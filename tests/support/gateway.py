@@ -14,7 +14,7 @@ from starlette.types import Scope
 
 from farebox.facilitator.settlement import NotSettled, PaymentIdentity, Settled, SettleOutcome
 from farebox.facilitator.settling.settle_request import SettleRequest
-from farebox.facilitator.verification.verdict import SignedTransfer
+from farebox.facilitator.verification.verdict import Accepted, SignedTransfer
 from farebox.gateway.analytics.request_recorder import RequestRecorder
 from farebox.gateway.delivery.deliver import Deliverer
 from farebox.gateway.delivery.keep_response import ResponseKeeper
@@ -109,7 +109,9 @@ class IdentifyingSettler(ScriptedSettler):
         transfer = cast(SignedTransfer, ScriptedTransfer(payment))
         return SettleRequest(transfer, identity, caller=caller, client=client)
 
-    async def settle(self, request: SettleRequest) -> SettleOutcome:
+    async def settle(
+        self, request: SettleRequest, *, accepted: Accepted | None = None
+    ) -> SettleOutcome:
         """Return or raise the outcome of this payment."""
         self.settled.append(request)
         outcome = await self.outcome_of(request.identity, request.digest)

@@ -1,8 +1,10 @@
 """Settle the payment of a request and begin an attempt to deliver, each at most once."""
 
+import asyncio
 import math
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Final, Protocol, assert_never
 
 import structlog
@@ -21,6 +23,7 @@ from farebox.facilitator.settlement import (
     build_duplicate,
 )
 from farebox.facilitator.settling.settle_request import SettleRequest
+from farebox.facilitator.verification.verdict import Accepted
 from farebox.gateway.delivery import payment_store, reservation_store
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.landing import ReservationLost, SuccessTaken, record_landing
@@ -61,13 +64,21 @@ _UNSAFE: Final = frozenset({"POST", "PATCH"})  # RFC 9110, section 9.2.2: not id
 _HELD_FOR: Final = timedelta(seconds=HOLD_S)
 _NOTHING_SENT: Final = (KeyConflict, NothingSent, DatabaseUnavailable)  # of `Settler.settle`
 
+_Verdict = Accepted | NotSettled | None  # of `Settler.judge`
+
 log = structlog.get_logger(__name__)
 
 
 class PaymentSettler(Protocol):
     """Settles payments, as `Settler` does."""
 
-    async def settle(self, request: SettleRequest) -> SettleOutcome | StoredResponse:
+    async def judge(self, request: SettleRequest) -> Accepted | NotSettled | None:
+        """Judge the payment; None for one that has landed or is on its way."""
+        ...
+
+    async def settle(
+        self, request: SettleRequest, *, accepted: Accepted | None = None
+    ) -> SettleOutcome | StoredResponse:
         """Bring the payment to the ledger, or find the outcome of an earlier request for it."""
         ...
 
@@ -125,9 +136,10 @@ class Payer:
     ) -> None:
         self._database, self._settler = database, settler
         self._keeper, self._clock = keeper, clock
+        self._judging: dict[tuple[str, bytes, bytes], asyncio.Task[_Verdict]] = {}
 
     async def pay(self, request: PaidRequest, known: GatewayPayment | None) -> PayOutcome:
-        """Reserve, settle and begin an attempt; or find the state of an earlier request.
+        """Judge, reserve, settle and begin an attempt; or find the state of an earlier request.
 
         `known` is the payment's row, as `find` has just found it. Calls with the same request wait
         for each other, `HOLD_S` at most: one settles and one sends to the upstream. A reservation
@@ -157,25 +169,58 @@ class Payer:
         """Bring the payment one step on; None to look again."""
         if known is not None:
             return await self._continue(request, known)
-        return await self._reserve(request) if request.is_for_sale else WrapperChanged()
+        return await self._admit(request) if request.is_for_sale else WrapperChanged()
 
     async def find(self, identity: PaymentIdentity) -> GatewayPayment | None:
         """Find the payment's row, whichever request it is bound to."""
         async with self._database.connection() as db:
             return await payment_store.find_payment(db, identity)
 
-    async def _reserve(self, request: PaidRequest) -> PayOutcome | None:
+    async def _admit(self, request: PaidRequest) -> PayOutcome | None:
+        """Judge a payment, and count the request of one that is accepted; None to look again.
+
+        A payment that is refused takes no place of the wrapper, at no time.
+        """
+        async with self._database.connection() as db:
+            counters = await reservation_store.read_counters(db, request.wrapper)
+        refusal = _find_refusal(request.wrapper, counters)
+        if refusal is not None:
+            return refusal
+        verdict = await self._judge(request)
+        if not isinstance(verdict, NotSettled):
+            return await self._reserve(request, verdict)
+        is_foreign = verdict.reason is Reason.FOREIGN_LANDING
+        identity = request.new.identity
+        return NotPaid(build_duplicate(identity, verdict.tx_hash) if is_foreign else verdict)
+
+    async def _judge(self, request: PaidRequest) -> _Verdict:
+        """Judge a payment once for all calls that present it to the wrapper at the same time."""
+        new = request.new
+        key = new.wrapper.id, new.request_digest, new.presented_digest
+        judging = self._judging.get(key)
+        if judging is None:
+            judging = asyncio.create_task(self._settler.judge(request.settle))
+            self._judging[key] = judging
+            judging.add_done_callback(partial(self._forget, key))
+        return await asyncio.shield(judging)
+
+    def _forget(self, key: tuple[str, bytes, bytes], judged: "asyncio.Task[_Verdict]") -> None:
+        del self._judging[key]
+        if not judged.cancelled():
+            judged.exception()  # it has been seen, though every caller may have left
+
+    async def _reserve(self, request: PaidRequest, accepted: Accepted | None) -> PayOutcome | None:
         """Count the request and settle; None when another call has reserved the payment."""
         try:
             async with self._database.connection() as db:
                 held = await reservation_store.reserve(db, request.new, held_for=_HELD_FOR)
                 if held is None:
-                    return _refuse(
-                        request.wrapper, await reservation_store.read_counters(db, request.wrapper)
-                    )
+                    counters = await reservation_store.read_counters(db, request.wrapper)
+                    refusal = _find_refusal(request.wrapper, counters)
+                    return refusal or LimitReached(LimitKind.CONCURRENCY, 1)  # free since
         except Conflict:
             return None
-        return await self._settle(request, held)
+        return await self._settle(request, held, accepted)
 
     async def _continue(self, request: PaidRequest, known: GatewayPayment) -> PayOutcome | None:
         """Continue the payment of an earlier call for this request; None to look again."""
@@ -210,10 +255,12 @@ class Payer:
             case _:
                 return NoAttemptLeft(known)
 
-    async def _settle(self, request: PaidRequest, held: GatewayPayment) -> PayOutcome | None:
+    async def _settle(
+        self, request: PaidRequest, held: GatewayPayment, accepted: Accepted | None = None
+    ) -> PayOutcome | None:
         """Settle while this call holds the reservation; None to look again."""
         try:
-            outcome = await self._settler.settle(request.settle)
+            outcome = await self._settler.settle(request.settle, accepted=accepted)
         except _NOTHING_SENT:
             await self._end_hold(held)
             raise
@@ -301,7 +348,8 @@ class Payer:
                 raise
             payment = known
         except ReservationLost:  # what has landed for this request is its own at any terms
-            return None if await self.find(request.new.identity) else await self._reserve(request)
+            is_known = await self.find(request.new.identity) is not None
+            return None if is_known else await self._reserve(request, None)
         except SuccessTaken:
             await self._release(held)
             return otherwise
@@ -347,8 +395,10 @@ def _is_first_attempt(known: GatewayPayment, held: GatewayPayment) -> bool:
     return (known.state, known.reserved_at, known.epoch, known.attempts) == written
 
 
-def _refuse(wrapper: Wrapper, counters: WrapperCounters) -> LimitReached | WrapperChanged:
-    """Say which limit had no room, as of just after it was met."""
+def _find_refusal(
+    wrapper: Wrapper, counters: WrapperCounters
+) -> LimitReached | WrapperChanged | None:
+    """Say why the wrapper takes no new request, as of when the counters were read."""
     limits = wrapper.settings.limits
     if not counters.is_current:
         return WrapperChanged()
@@ -356,4 +406,6 @@ def _refuse(wrapper: Wrapper, counters: WrapperCounters) -> LimitReached | Wrapp
         return LimitReached(LimitKind.QUOTA, 3600)
     if counters.minute_count >= limits.requests_per_minute:
         return LimitReached(LimitKind.RATE, max(1, math.ceil(counters.seconds_left)))
-    return LimitReached(LimitKind.CONCURRENCY, 1)
+    if counters.in_progress >= limits.concurrent_requests:
+        return LimitReached(LimitKind.CONCURRENCY, 1)
+    return None
