@@ -15,6 +15,7 @@ from farebox.facilitator.settlement import (
 from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.facilitator.verification.verdict import Accepted
 from farebox.gateway.delivery import payment_store, reservation_store
+from farebox.gateway.delivery.admission import PaymentAdmission
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.kept_response import KeptResponse
 from farebox.gateway.delivery.outcome import (
@@ -30,7 +31,6 @@ from farebox.gateway.delivery.outcome import (
     Replayed,
     WrapperChanged,
 )
-from farebox.gateway.delivery.pay import Payer
 from farebox.gateway.delivery.reconcile import GatewayReconciler
 from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.kernel.caller import Caller, CallerKind
@@ -165,10 +165,10 @@ async def test_payment_that_is_reserved_before_it_is_judged_holds_a_place(
             await self.judge(request)
             return REFUSED
 
-    async def judge_nothing(payer: Payer, request: object) -> None:
+    async def judge_nothing(admission: PaymentAdmission, *payment: object) -> None:
         return None
 
-    monkeypatch.setattr(Payer, "_judge", judge_nothing)
+    monkeypatch.setattr(PaymentAdmission, "judge_payment", judge_nothing)
     request = paid_request(new_payment(await enabled_wrapper(database)))
     settler = JudgingLast(database)
     assert await payer_of(database, settler).pay(request) == NotPaid(REFUSED)

@@ -1,10 +1,7 @@
 """Settle the payment of a request and begin an attempt to deliver, each at most once."""
 
-import asyncio
-import math
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 from typing import Final, Protocol, assert_never
 
 import structlog
@@ -25,6 +22,7 @@ from farebox.facilitator.settlement import (
 from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.facilitator.verification.verdict import Accepted
 from farebox.gateway.delivery import payment_store, reservation_store
+from farebox.gateway.delivery.admission import PaymentAdmission, SettlementJudge
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.landing import ReservationLost, SuccessTaken, record_landing
 from farebox.gateway.delivery.outcome import (
@@ -42,7 +40,7 @@ from farebox.gateway.delivery.outcome import (
     Replayed,
     WrapperChanged,
 )
-from farebox.gateway.delivery.reservation_store import NewPayment, WrapperCounters
+from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import (
     UNPROVEN_EVERY,
     GatewayPayment,
@@ -64,17 +62,11 @@ _UNSAFE: Final = frozenset({"POST", "PATCH"})  # RFC 9110, section 9.2.2: not id
 _HELD_FOR: Final = timedelta(seconds=HOLD_S)
 _NOTHING_SENT: Final = (KeyConflict, NothingSent, DatabaseUnavailable)  # of `Settler.settle`
 
-_Verdict = Accepted | NotSettled | None  # of `Settler.judge`
-
 log = structlog.get_logger(__name__)
 
 
-class PaymentSettler(Protocol):
+class PaymentSettler(SettlementJudge, Protocol):
     """Settles payments, as `Settler` does."""
-
-    async def judge(self, request: SettleRequest) -> Accepted | NotSettled | None:
-        """Judge the payment; None for one that has landed or is on its way."""
-        ...
 
     async def settle(
         self, request: SettleRequest, *, accepted: Accepted | None = None
@@ -136,7 +128,7 @@ class Payer:
     ) -> None:
         self._database, self._settler = database, settler
         self._keeper, self._clock = keeper, clock
-        self._judging: dict[tuple[str, bytes, bytes], asyncio.Task[_Verdict]] = {}
+        self._admission = PaymentAdmission(database, settler)
 
     async def pay(self, request: PaidRequest, known: GatewayPayment | None) -> PayOutcome:
         """Judge, reserve, settle and begin an attempt; or find the state of an earlier request.
@@ -177,49 +169,22 @@ class Payer:
             return await payment_store.find_payment(db, identity)
 
     async def _admit(self, request: PaidRequest) -> PayOutcome | None:
-        """Judge a payment, and count the request of one that is accepted; None to look again.
-
-        A payment that is refused takes no place of the wrapper, at no time.
-        """
-        async with self._database.connection() as db:
-            counters = await reservation_store.read_counters(db, request.wrapper)
-        refusal = _find_refusal(request.wrapper, counters)
-        if refusal is not None:
-            return refusal
-        verdict = await self._judge(request)
-        if not isinstance(verdict, NotSettled):
-            return await self._reserve(request, verdict)
-        is_foreign = verdict.reason is Reason.FOREIGN_LANDING
-        identity = request.new.identity
-        return NotPaid(build_duplicate(identity, verdict.tx_hash) if is_foreign else verdict)
-
-    async def _judge(self, request: PaidRequest) -> _Verdict:
-        """Judge a payment once for all calls that present it to the wrapper at the same time."""
-        new = request.new
-        key = new.wrapper.id, new.request_digest, new.presented_digest
-        judging = self._judging.get(key)
-        if judging is None:
-            judging = asyncio.create_task(self._settler.judge(request.settle))
-            self._judging[key] = judging
-            judging.add_done_callback(partial(self._forget, key))
-        return await asyncio.shield(judging)
-
-    def _forget(self, key: tuple[str, bytes, bytes], judged: "asyncio.Task[_Verdict]") -> None:
-        del self._judging[key]
-        if not judged.cancelled():
-            judged.exception()  # it has been seen, though every caller may have left
+        """Judge a new payment, and count the request of one that is accepted; None to look again."""
+        verdict = await self._admission.judge_payment(request.new, request.settle)
+        if isinstance(verdict, NotPaid | LimitReached | WrapperChanged):
+            return verdict
+        return await self._reserve(request, verdict)
 
     async def _reserve(self, request: PaidRequest, accepted: Accepted | None) -> PayOutcome | None:
         """Count the request and settle; None when another call has reserved the payment."""
         try:
             async with self._database.connection() as db:
                 held = await reservation_store.reserve(db, request.new, held_for=_HELD_FOR)
-                if held is None:
-                    counters = await reservation_store.read_counters(db, request.wrapper)
-                    refusal = _find_refusal(request.wrapper, counters)
-                    return refusal or LimitReached(LimitKind.CONCURRENCY, 1)  # free since
         except Conflict:
             return None
+        if held is None:
+            full = await self._admission.find_limit(request.wrapper)
+            return full or LimitReached(LimitKind.CONCURRENCY, 1)  # there is room since
         return await self._settle(request, held, accepted)
 
     async def _continue(self, request: PaidRequest, known: GatewayPayment) -> PayOutcome | None:
@@ -393,19 +358,3 @@ def _is_first_attempt(known: GatewayPayment, held: GatewayPayment) -> bool:
     """
     written = (PaymentState.PAID, held.reserved_at, held.epoch + 1, 1)
     return (known.state, known.reserved_at, known.epoch, known.attempts) == written
-
-
-def _find_refusal(
-    wrapper: Wrapper, counters: WrapperCounters
-) -> LimitReached | WrapperChanged | None:
-    """Say why the wrapper takes no new request, as of when the counters were read."""
-    limits = wrapper.settings.limits
-    if not counters.is_current:
-        return WrapperChanged()
-    if counters.month_count >= limits.monthly_requests:
-        return LimitReached(LimitKind.QUOTA, 3600)
-    if counters.minute_count >= limits.requests_per_minute:
-        return LimitReached(LimitKind.RATE, max(1, math.ceil(counters.seconds_left)))
-    if counters.in_progress >= limits.concurrent_requests:
-        return LimitReached(LimitKind.CONCURRENCY, 1)
-    return None
