@@ -27,7 +27,7 @@ from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.outbound.client import MAX_CALLS, OutboundClient
-from farebox.outbound.resolve import MAX_LOOKUPS, PublicResolver, SystemLookup
+from farebox.outbound.resolve import PublicResolver, SystemLookup
 from farebox.search.http import search_endpoints
 from farebox.search.index_store import StoredIndex
 from farebox.search.meaning.meaning import LanguageModel
@@ -74,11 +74,10 @@ def build_outbound(
     settings: OutboundSettings,
     *,
     max_calls: int = MAX_CALLS,
-    max_lookups: int = MAX_LOOKUPS,
     own_hosts: Collection[str] = (),
 ) -> OutboundClient:
-    """Build an outbound client with its own limits of calls and look-ups."""
-    resolver = settings.test_resolver or PublicResolver(SystemLookup(limit=max_lookups))
+    """Build an outbound client with its own limit of calls and its own lookups."""
+    resolver = settings.test_resolver or PublicResolver(SystemLookup())
     return OutboundClient(
         resolver, authority=settings.test_authority, max_calls=max_calls, own_hosts=own_hosts
     )
@@ -98,7 +97,7 @@ def build_catalog(
     reader = ReaderProcess(is_local_allowed=is_local)
     ingestion = Ingestion(writing, index, reader, gateway)
     origin = HttpOriginClient(outbound := build_outbound(settings.outbound))
-    validating = build_outbound(settings.outbound, max_calls=_CALLS, max_lookups=_CALLS)
+    validating = build_outbound(settings.outbound, max_calls=_CALLS)
     validation = Validation(HttpOriginClient(validating), reader, is_local_allowed=is_local)
     outbox = Outbox(writing, ingestion, clock, verifier=OriginOwnershipVerifier(origin, writing))
     validations = ingress.quota("validate", per_minute=VALIDATIONS_PER_MINUTE)

@@ -7,6 +7,7 @@ from farebox.gateway.offers.offer import GatewayUrl, build_offer
 from farebox.gateway.upstream_credentials import UpstreamCredentials
 from farebox.gateway.wrapper import PricedCall, Wrapper, WrapperSettings, route_terms
 from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper
+from farebox.kernel.caller import Caller
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
 from farebox.outbound.client import OutboundClient
@@ -19,8 +20,8 @@ _CALL_S: Final = 10.0
 class SettingsChecks(Protocol):
     """The checks of settings that need the network, as `NetworkChecks` makes them."""
 
-    async def check(self, settings: WrapperSettings) -> None:
-        """Check upstream and recipients.
+    async def check(self, settings: WrapperSettings, caller: Caller) -> None:
+        """Check upstream and recipients, as part of the caller's share.
 
         Raises:
             InvalidWrapper: the upstream is not public, or a recipient cannot be paid.
@@ -64,8 +65,8 @@ class WrapperCheck:
         self._client, self._checks, self._credentials = client, checks, credentials
         self._gateway, self._clock = gateway, clock
 
-    async def check(self, wrapper: Wrapper) -> CheckedWrapper:
-        """Check a wrapper, enabled or not.
+    async def check(self, wrapper: Wrapper, caller: Caller) -> CheckedWrapper:
+        """Check the caller's wrapper, enabled or not.
 
         Raises:
             Outage: the settings cannot be checked now.
@@ -73,7 +74,7 @@ class WrapperCheck:
         settings_problem = credential_problem = None
         headers: tuple[tuple[str, str], ...] = ()
         try:
-            await self._checks.check(wrapper.settings)
+            await self._checks.check(wrapper.settings, caller)
         except InvalidWrapper as invalid:
             settings_problem = invalid.message
         try:
@@ -83,7 +84,7 @@ class WrapperCheck:
         except Outage:
             credential_problem = "The secret cannot be read."
         began = self._clock.monotonic()
-        problem, status = await self._call(wrapper, headers)
+        problem, status = await self._call(wrapper, headers, caller.share)
         took_ms = round((self._clock.monotonic() - began) * 1000)
         return CheckedWrapper(
             settings_problem,
@@ -95,11 +96,15 @@ class WrapperCheck:
         )
 
     async def _call(
-        self, wrapper: Wrapper, headers: tuple[tuple[str, str], ...]
+        self, wrapper: Wrapper, headers: tuple[tuple[str, str], ...], share: str
     ) -> tuple[str | None, int | None]:
         """Send a HEAD request; return the problem and the status."""
         request = OutboundRequest(
-            wrapper.settings.upstream.url, method="HEAD", headers=headers, deadline_s=_CALL_S
+            wrapper.settings.upstream.url,
+            method="HEAD",
+            headers=headers,
+            deadline_s=_CALL_S,
+            owner=share,
         )
         try:
             async with self._client.call(request) as response:
