@@ -6,13 +6,10 @@ part, each client a share of that part, and who comes with nothing under way wai
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Generic, TypeVar
-
-Purpose = TypeVar("Purpose", bound=IntEnum)  # the more urgent first
 
 
 class NoSlot(Exception):
@@ -33,40 +30,27 @@ class SlotLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Requester(Generic[Purpose]):
+class Requester:
     """The client that asks for a slot, under the name of its share, and the purpose."""
 
-    purpose: Purpose
+    purpose: IntEnum  # the more urgent first
     client: str
 
 
-class Slots(Generic[Purpose]):
+class Slots:
     """At most `slots` at a time, and within them the limits of each purpose.
 
     A slot that becomes free goes to the more urgent purpose, and there to the client with the
     fewest slots.
     """
 
-    def __init__(self, slots: int, limits: Mapping[Purpose, SlotLimits]) -> None:
+    def __init__(self, slots: int, limits: Mapping[IntEnum, SlotLimits]) -> None:
         self._slots, self._limits = slots, limits
-        self._taken: Counter[Requester[Purpose]] = Counter()
-        self._of_purpose: Counter[Purpose] = Counter()
-        self._waiting: dict[Requester[Purpose], deque[asyncio.Future[None]]] = {}
+        self._taken: Counter[Requester] = Counter()
+        self._of_purpose: Counter[IntEnum] = Counter()
+        self._waiting: dict[Requester, deque[asyncio.Future[None]]] = {}
 
-    @asynccontextmanager
-    async def hold(self, requester: Requester[Purpose]) -> AsyncIterator[None]:
-        """Hold a slot.
-
-        Raises:
-            NoSlot: none became free in time.
-        """
-        await self.take(requester)
-        try:
-            yield
-        finally:
-            self.release(requester)
-
-    async def take(self, requester: Requester[Purpose]) -> None:
+    async def take(self, requester: Requester) -> None:
         """Take a slot, which `release` gives back.
 
         Raises:
@@ -77,7 +61,7 @@ class Slots(Generic[Purpose]):
         else:
             await self._wait(requester)
 
-    def release(self, requester: Requester[Purpose]) -> None:
+    def release(self, requester: Requester) -> None:
         """Give a slot back that was taken."""
         self._of_purpose[requester.purpose] -= 1
         self._taken[requester] -= 1
@@ -91,7 +75,7 @@ class Slots(Generic[Purpose]):
                 self._occupy(chosen)
                 waiter.set_result(None)
 
-    def _has_slot_for(self, requester: Requester[Purpose]) -> bool:
+    def _has_slot_for(self, requester: Requester) -> bool:
         limits = self._limits[requester.purpose]
         return (
             self._of_purpose.total() < self._slots
@@ -99,11 +83,11 @@ class Slots(Generic[Purpose]):
             and self._taken[requester] < limits.per_client
         )
 
-    def _occupy(self, requester: Requester[Purpose]) -> None:
+    def _occupy(self, requester: Requester) -> None:
         self._taken[requester] += 1
         self._of_purpose[requester.purpose] += 1
 
-    async def _wait(self, requester: Requester[Purpose]) -> None:
+    async def _wait(self, requester: Requester) -> None:
         limits = self._limits[requester.purpose]
         wait_s = limits.next_wait_s if self._taken[requester] else limits.wait_s
         if not wait_s:
@@ -120,14 +104,14 @@ class Slots(Generic[Purpose]):
             self._cancel_wait(requester, waiter)
             raise
 
-    def _cancel_wait(self, requester: Requester[Purpose], waiter: asyncio.Future[None]) -> None:
+    def _cancel_wait(self, requester: Requester, waiter: asyncio.Future[None]) -> None:
         """Leave the queue, or release the slot that was assigned at the same moment."""
         if waiter.done() and not waiter.cancelled():
             self.release(requester)
         else:
             self._dequeue(requester, waiter)
 
-    def _dequeue(self, requester: Requester[Purpose], waiter: asyncio.Future[None]) -> None:
+    def _dequeue(self, requester: Requester, waiter: asyncio.Future[None]) -> None:
         queue = self._waiting.get(requester, deque())
         with suppress(ValueError):
             queue.remove(waiter)

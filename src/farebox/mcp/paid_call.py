@@ -71,7 +71,7 @@ class CallKind(IntEnum):
     UNPAID = 1
 
 
-def limits_of_calls(max_calls: int) -> Mapping[CallKind, SlotLimits]:
+def limits_of_calls(max_calls: int) -> Mapping[IntEnum, SlotLimits]:
     """The limits of each kind out of `max_calls`: half of them, and a quarter of that a caller."""
     half = max_calls // 2
     each = SlotLimits(half, per_client=max(1, half // 4), wait_s=_SLOT_S, next_wait_s=_SLOT_S)

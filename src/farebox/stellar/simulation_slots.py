@@ -11,11 +11,10 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
-from typing import Final, TypeAlias
+from typing import Final
 
-from farebox.kernel import slots
 from farebox.kernel.networks import Network
-from farebox.kernel.slots import NoSlot, SlotLimits, Slots
+from farebox.kernel.slots import NoSlot, Requester, SlotLimits, Slots
 from farebox.stellar.rpc import RawSimulation, RpcUnavailable
 from farebox.stellar.soroban_rpc import SorobanRpc
 
@@ -30,7 +29,6 @@ class SimulationPurpose(IntEnum):
     PREVIEW = 4  # of plans and wrappers, before anything is paid
 
 
-Requester: TypeAlias = slots.Requester[SimulationPurpose]
 _SENT: Final = (SimulationPurpose.SETTLEMENT, SimulationPurpose.AUTOMATION)  # afterwards
 
 
@@ -63,7 +61,7 @@ class NoSimulationSlot(RpcUnavailable):
         super().__init__(network, text, certainly_not_sent=True, node_was_called=False)
 
 
-def limits_of_purposes(total: int) -> Mapping[SimulationPurpose, SlotLimits]:
+def limits_of_purposes(total: int) -> Mapping[IntEnum, SlotLimits]:
     """The limits of each purpose out of `total` slots.
 
     Verifications have half of them at most, runs of plans a quarter, polls and previews an eighth.

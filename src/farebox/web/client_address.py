@@ -60,7 +60,7 @@ def _normalize(peer: str) -> str:
 
 @lru_cache(maxsize=4096)
 def client_name(address: str) -> str:
-    """Return the name that an address's rate is counted under: one that costs something to change."""
+    """Return the name that an address is counted under: one that costs something to change."""
     return _network_name(address, _IPV6_PREFIX_BITS)
 
 

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from farebox.facilitator.verification.verify import Simulator
 from farebox.kernel.addresses import ZERO_ACCOUNT, Address
 from farebox.kernel.caller import OwnerId
+from farebox.kernel.slots import Requester
 from farebox.stellar.auth_entries import MAX_ENTRIES, AuthEntry, read_entry
 from farebox.stellar.ledger_clock import ClockStale
 from farebox.stellar.returned_value import read_returned_value
@@ -19,7 +20,6 @@ from farebox.stellar.scval import ScValue
 from farebox.stellar.simulation import Simulated, Simulation, read_simulation
 from farebox.stellar.simulation_slots import (
     NoSimulationSlot,
-    Requester,
     SimulationPurpose,
     current_requester,
 )

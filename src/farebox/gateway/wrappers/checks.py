@@ -12,6 +12,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
+from farebox.kernel.slots import Requester
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.faults import CallNotSent, CallRefused, NotSentReason
 from farebox.stellar.balance_call import balance_envelope
@@ -24,7 +25,7 @@ from farebox.stellar.simulation import (
     UnreadableSimulation,
     read_simulation,
 )
-from farebox.stellar.simulation_slots import Requester, SimulationPurpose, SimulationSlots
+from farebox.stellar.simulation_slots import SimulationPurpose, SimulationSlots
 from farebox.stellar.soroban_rpc import SorobanRpc
 
 _RESOLVE_S: Final = 5.0
