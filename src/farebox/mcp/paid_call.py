@@ -39,7 +39,7 @@ from farebox.storage.pool import Database
 from farebox.web.guard import share_name
 
 CALL_S: Final = 30.0  # specification, Limits
-_SLOT_S: Final = 2.0  # the longest wait of a caller with many calls at once
+_SLOT_S: Final = 5.0  # the longest wait of a caller with many calls at once
 _LOCAL: Final = "http://"
 _CHALLENGED: Final = 402
 

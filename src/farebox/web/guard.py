@@ -188,10 +188,14 @@ def quota_client(scope: Scope) -> str | None:
     None for an established caller: the owner's own quota is enough.
     """
     caller = optional_caller_of(scope)
-    return site_name(client_of(scope)) if caller is None else caller.site
+    if caller is not None and caller.is_established:
+        return None
+    return site_name(client_of(scope))
 
 
 def share_name(scope: Scope) -> str:
     """Return the name whose share a request takes of what all requests use at the same time."""
     caller = optional_caller_of(scope)
-    return site_name(client_of(scope)) if caller is None else caller.share
+    if caller is not None and caller.is_established:
+        return caller.share
+    return site_name(client_of(scope))
