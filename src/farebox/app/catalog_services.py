@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Final
 
 from farebox.app.assembly import Loop
 from farebox.app.database_pools import Pools
@@ -41,10 +40,6 @@ from farebox.semantic.encoder import absence, load_encoder
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.storage.pool import Database
 from farebox.web.endpoint import Endpoint
-
-# concurrent outbound calls of /v1/discovery/validate: it has a client of its own, so that it does
-# not use up the catalog's
-_CALLS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +92,8 @@ def build_catalog(
     reader = ReaderProcess(is_local_allowed=is_local)
     ingestion = Ingestion(writing, index, reader, gateway)
     origin = HttpOriginClient(outbound := build_outbound(settings.outbound))
-    validating = build_outbound(settings.outbound, max_calls=_CALLS)
+    # a client of its own, so that validations do not use up the catalog's
+    validating = build_outbound(settings.outbound)
     validation = Validation(HttpOriginClient(validating), reader, is_local_allowed=is_local)
     outbox = Outbox(writing, ingestion, clock, verifier=OriginOwnershipVerifier(origin, writing))
     validations = ingress.quota("validate", per_minute=VALIDATIONS_PER_MINUTE)

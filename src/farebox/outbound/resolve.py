@@ -43,7 +43,7 @@ class Resolver(Protocol):
 
 
 class AddressLookup(Protocol):
-    """Looks up the addresses of a name; `owner` is who caused it."""
+    """Looks up the addresses of a name; `owner` is who caused it, "" for nobody in particular."""
 
     async def addresses(self, host: str, owner: str = "") -> Sequence[IPAddress]:
         """All of them, IPv4 and IPv6; empty when there is no such name.
@@ -145,7 +145,7 @@ class SystemLookup:
         Raises:
             CallNotSent: the owner has no slot, or the system grants no further thread.
         """
-        requester = Requester(_Purpose.LOOKUP, owner)
+        requester = Requester(_Purpose.LOOKUP, owner or host)
         try:
             await self._slots.take(requester)
         except NoSlot:

@@ -1,6 +1,7 @@
 """The dry run of a wrapper: everything that a paid request needs, and no payment."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Final, Protocol
 
 from farebox.gateway.offers.offer import GatewayUrl, build_offer
@@ -10,11 +11,17 @@ from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
-from farebox.outbound.client import OutboundClient
-from farebox.outbound.faults import CallNotSent, CallOutcomeUnknown, CallRefused
+from farebox.kernel.slots import NoSlot, Requester, SlotLimits, Slots
+from farebox.outbound.client import MAX_CALLS, OutboundClient
+from farebox.outbound.faults import CallNotSent, CallOutcomeUnknown, CallRefused, NotSentReason
 from farebox.outbound.request import OutboundRequest
 
 _CALL_S: Final = 10.0
+_SLOTS: Final = SlotLimits(MAX_CALLS, per_client=MAX_CALLS // 8, wait_s=5.0, next_wait_s=5.0)
+
+
+class _Purpose(IntEnum):
+    CHECK = 0
 
 
 class SettingsChecks(Protocol):
@@ -64,12 +71,13 @@ class WrapperCheck:
     ) -> None:
         self._client, self._checks, self._credentials = client, checks, credentials
         self._gateway, self._clock = gateway, clock
+        self._slots = Slots(MAX_CALLS, {_Purpose.CHECK: _SLOTS})
 
     async def check(self, wrapper: Wrapper, caller: Caller) -> CheckedWrapper:
         """Check the caller's wrapper, enabled or not.
 
         Raises:
-            Outage: the settings cannot be checked now.
+            Outage: the settings cannot be checked now, or too many checks are under way.
         """
         settings_problem = credential_problem = None
         headers: tuple[tuple[str, str], ...] = ()
@@ -98,7 +106,16 @@ class WrapperCheck:
     async def _call(
         self, wrapper: Wrapper, headers: tuple[tuple[str, str], ...], share: str
     ) -> tuple[str | None, int | None]:
-        """Send a HEAD request; return the problem and the status."""
+        """Send a HEAD request; return the problem and the status.
+
+        Raises:
+            CallNotSent: this service had no room for it.
+        """
+        requester = Requester(_Purpose.CHECK, share)
+        try:
+            await self._slots.take(requester)
+        except NoSlot:
+            raise CallNotSent(NotSentReason.BUSY) from None
         request = OutboundRequest(
             wrapper.settings.upstream.url,
             method="HEAD",
@@ -110,7 +127,11 @@ class WrapperCheck:
             async with self._client.call(request) as response:
                 return None, response.status
         except (CallRefused, CallNotSent, CallOutcomeUnknown) as error:
+            if isinstance(error, CallNotSent) and error.is_own_congestion:
+                raise
             return f"The upstream cannot be called: {error.reason.value}.", None
+        finally:
+            self._slots.release(requester)
 
 
 def _offer(wrapper: Wrapper, gateway: GatewayUrl) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from farebox.automation.runs.run import Run
 from farebox.automation.runs.run_state import RunState, RunTrigger
 from farebox.kernel.addresses import contract_address
 from farebox.kernel.caller import OwnerId
+from farebox.kernel.slots import SlotLimits
 from farebox.stellar import simulation_slots
 from farebox.stellar.rpc import RawSimulation
 from farebox.stellar.simulation_slots import SimulationPurpose, SimulationSlots, simulating_for
@@ -68,7 +69,7 @@ class Moves:
 def node(monkeypatch: pytest.MonkeyPatch) -> HeldNode:
     limits = simulation_slots.limits_of_purposes(64)
     soon = {
-        purpose: simulation_slots.SlotLimits(each.total, each.per_client, 0.0, 0.0)
+        purpose: SlotLimits(each.total, each.per_client, 0.0, 0.0)
         for purpose, each in limits.items()
     }
     monkeypatch.setattr(simulation_slots, "limits_of_purposes", lambda total: soon)
