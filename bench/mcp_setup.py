@@ -104,7 +104,7 @@ class McpSetup:
             RunFailed: so many are never in progress.
         """
         stalled = StalledCalls(self.ours.url, self.upstream.url)
-        tasks = [asyncio.create_task(stalled.call()) for _ in range(callers)]
+        tasks = [asyncio.create_task(stalled.call(f"203.0.113.{n}")) for n in range(callers)]
         try:
             deadline = time.monotonic() + _READY_S
             while self.upstream.at_once < bound or not stalled.refused:
@@ -127,13 +127,14 @@ class StalledCalls:
     resource: str
     refused: int = 0
 
-    async def call(self) -> None:
-        """Make one call after the other."""
+    async def call(self, address: str) -> None:
+        """Make one call after the other from a client address of its own."""
         params = {"name": "paid_call", "arguments": {"url": self.resource}}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         async with aiohttp.ClientSession(self.url) as session:
             while True:
-                async with session.post("/mcp", json=message) as response:
+                headers = {"X-Forwarded-For": address}
+                async with session.post("/mcp", json=message, headers=headers) as response:
                     answer: dict[str, Any] = await response.json()
                 self.refused += answer.get("error", {}).get("data", {}).get("cause") == _BUSY
                 await asyncio.sleep(_BUSY_PAUSE_S)
@@ -164,6 +165,7 @@ async def open_mcp_setup(folder: Path, cores: Cores) -> AsyncIterator[McpSetup]:
                 settings={
                     "FAREBOX_DATABASE_URL": database.url.reveal(),
                     "FAREBOX_CATALOG_LOCAL": "1",
+                    "FAREBOX_TRUSTED_PROXIES": "127.0.0.1",
                     "FAREBOX_SEARCH_SEMANTIC": "off",
                 },
             )

@@ -271,7 +271,7 @@ async def test_large_response_that_nobody_reads_keeps_its_place_among_the_calls(
 ) -> None:
     shop.upstream.answer = answers(b"x" * (4 * 1024 * 1024))
     await insert(catalog, REMOTE_URL)
-    environment = shop.stage.environment | {"FAREBOX_AGENT_CALLS": "1"}
+    environment = shop.stage.environment | {"FAREBOX_AGENT_CALLS": "8"}
     async with ServeProcess(environment) as served:
         host, port = served.url.removeprefix("http://").split(":")
         connection = socket.socket()
@@ -293,3 +293,34 @@ async def test_large_response_that_nobody_reads_keeps_its_place_among_the_calls(
             return "result" in await served.post("/mcp", request)
 
         await until(is_free)
+
+
+async def test_flood_of_one_site_leaves_the_calls_of_others_and_those_with_a_payment(
+    shop: PaidGateway, catalog: Database
+) -> None:
+    """Eight calls: four with a payment and four without, and of each kind one for a caller."""
+    gate = asyncio.Event()
+    shop.upstream.answer = held(gate)
+    await insert(catalog, REMOTE_URL)
+    wrapper = await shop.serve()
+    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
+    own = {"FAREBOX_AGENT_CALLS": "8", "FAREBOX_TRUSTED_PROXIES": "127.0.0.1"}
+
+    async with ServeProcess(shop.stage.environment | own) as served:
+
+        def call(address: str, **arguments: object) -> asyncio.Task[Json]:
+            params = {"name": "paid_call", "arguments": {"url": REMOTE_URL} | arguments}
+            request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            return asyncio.create_task(served.post("/mcp", request, {"X-Forwarded-For": address}))
+
+        flood = [call(f"2001:db8:1:{network:x}::1") for network in range(24)]
+        await until(lambda: len(shop.upstream.requests) == 1)
+        honest = [call("2001:db8:2::1"), call("2001:db8:1:ffff::1", paymentSignature=payment)]
+        await until(lambda: len(shop.upstream.requests) == 3)
+        await until(lambda: sum(each.done() for each in flood) == 23)
+        refused = [each.result() for each in flood if each.done()]
+        assert {each["error"]["data"]["cause"] for each in refused} == {"too_many_calls"}
+        assert {each["error"]["data"]["nextAction"] for each in refused} == {"RETRY"}
+        gate.set()
+        answers_ = await asyncio.gather(*honest, *(each for each in flood if not each.done()))
+        assert all("result" in each for each in answers_), answers_

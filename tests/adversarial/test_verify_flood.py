@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import pytest
 
+from farebox.kernel.slots import Requester
 from farebox.stellar.rpc import RawSimulation
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.simulation_slots import (
-    Requester,
     SimulationPurpose,
     SimulationSlots,
     limits_of_purposes,

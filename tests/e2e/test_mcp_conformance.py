@@ -11,7 +11,6 @@ from farebox.mcp.jsonrpc import RpcRequest
 from farebox.mcp.paid_call import PaidCalls
 from farebox.mcp.prepared_call import Sender
 from farebox.mcp.search_services import SearchServices
-from farebox.mcp.unsent_responses import UnsentResponses
 from support.promises import case
 from support.routes import RoutedApp
 from support.serve_process import ServeProcess
@@ -39,7 +38,7 @@ class WithoutTools(RpcHandler):
 
 
 async def test_server_that_lists_no_tools_fails_a_scenario(tmp_path: Path) -> None:
-    app = RoutedApp(*mcp_endpoints(WithoutTools(), UnsentResponses(), origin="http://127.0.0.1"))
+    app = RoutedApp(*mcp_endpoints(WithoutTools(), origin="http://127.0.0.1"))
     async with serving(app) as (host, port):
         url = f"http://{host}:{port}"
         failed = await asyncio.to_thread(failed_scenarios, url, scratch=tmp_path)

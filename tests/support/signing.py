@@ -13,11 +13,11 @@ from farebox.kernel.addresses import Address, account_address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import Caller
 from farebox.kernel.networks import Network
+from farebox.kernel.slots import Requester
 from farebox.signing.complete import Completion
 from farebox.signing.prepare import Preparation, SigningNetwork
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.stellar.rpc import FeeStats, RawSimulation
-from farebox.stellar.simulation_slots import Requester
 from farebox.x402.payment import PaymentTerms
 from farebox.x402.reasons import Reason
 from support.accepted_payment import RULES

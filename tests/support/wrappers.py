@@ -9,6 +9,7 @@ from farebox.catalog.wrapper_listing_store import WrapperListing
 from farebox.gateway.wrapper import Wrapper, WrapperSettings
 from farebox.gateway.wrappers.manage_wrappers import MAX_WRAPPERS, WrapperListings, Wrappers
 from farebox.gateway.wrappers.wire import WrapperFields
+from farebox.kernel.caller import Caller
 from farebox.storage.pool import Connection, Database
 from support.unlimited import Unlimited
 
@@ -44,7 +45,7 @@ class NoChecks:
     def __init__(self) -> None:
         self.checked: list[WrapperSettings] = []
 
-    async def check(self, settings: WrapperSettings) -> None:
+    async def check(self, settings: WrapperSettings, caller: Caller) -> None:
         """Record the settings."""
         self.checked.append(settings)
 

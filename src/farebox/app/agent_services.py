@@ -17,7 +17,6 @@ from farebox.mcp.http import mcp_endpoints
 from farebox.mcp.paid_call import CallRoutes, PaidCalls
 from farebox.mcp.receipt_check import ReceiptCheck
 from farebox.mcp.search_services import SearchServices
-from farebox.mcp.unsent_responses import UnsentResponses
 from farebox.outbound.local_client import LocalClient
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.web.endpoint import Endpoint
@@ -42,9 +41,7 @@ def build_agents(
 ) -> AgentServices:
     """Build `/mcp`; its calls share neither client nor reader with the rest of the service."""
     most = settings.outbound.agent_calls
-    outbound = build_outbound(
-        settings.outbound, max_calls=most, max_lookups=most, own_hosts=own_hosts(settings)
-    )
+    outbound = build_outbound(settings.outbound, max_calls=most, own_hosts=own_hosts(settings))
     reader = ReaderProcess(is_local_allowed=settings.lists_local_urls, starts_at_once=False)
     routes = CallRoutes(
         gateway=InProcessGateway(gateway.endpoint),
@@ -52,18 +49,16 @@ def build_agents(
         outbound=outbound,
         local=LocalClient() if settings.lists_local_urls else None,
     )
-    unsent = UnsentResponses()
     calls = PaidCalls(
         pools.searching,
         reader,
         routes,
         ReceiptCheck(nodes),
         max_calls=most,
-        count_unsent=lambda: unsent.count,
     )
     handler = RpcHandler(SearchServices(catalog.search), calls)
     return AgentServices(
-        endpoints=mcp_endpoints(handler, unsent, origin=gateway_url(settings).origin),
+        endpoints=mcp_endpoints(handler, origin=gateway_url(settings).origin),
         tasks=(),
         resources=[outbound, reader, _closed_at_end(calls)],
     )

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Final
 
 from farebox.app.assembly import Loop
 from farebox.app.database_pools import Pools
@@ -27,7 +26,7 @@ from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.outbound.client import MAX_CALLS, OutboundClient
-from farebox.outbound.resolve import MAX_LOOKUPS, PublicResolver, SystemLookup
+from farebox.outbound.resolve import PublicResolver, SystemLookup
 from farebox.search.http import search_endpoints
 from farebox.search.index_store import StoredIndex
 from farebox.search.meaning.meaning import LanguageModel
@@ -41,10 +40,6 @@ from farebox.semantic.encoder import absence, load_encoder
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.storage.pool import Database
 from farebox.web.endpoint import Endpoint
-
-# concurrent outbound calls of /v1/discovery/validate: it has a client of its own, so that it does
-# not use up the catalog's
-_CALLS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +69,10 @@ def build_outbound(
     settings: OutboundSettings,
     *,
     max_calls: int = MAX_CALLS,
-    max_lookups: int = MAX_LOOKUPS,
     own_hosts: Collection[str] = (),
 ) -> OutboundClient:
-    """Build an outbound client with its own limits of calls and look-ups."""
-    resolver = settings.test_resolver or PublicResolver(SystemLookup(limit=max_lookups))
+    """Build an outbound client with its own limit of calls and its own lookups."""
+    resolver = settings.test_resolver or PublicResolver(SystemLookup())
     return OutboundClient(
         resolver, authority=settings.test_authority, max_calls=max_calls, own_hosts=own_hosts
     )
@@ -98,7 +92,8 @@ def build_catalog(
     reader = ReaderProcess(is_local_allowed=is_local)
     ingestion = Ingestion(writing, index, reader, gateway)
     origin = HttpOriginClient(outbound := build_outbound(settings.outbound))
-    validating = build_outbound(settings.outbound, max_calls=_CALLS, max_lookups=_CALLS)
+    # a client of its own, so that validations do not use up the catalog's
+    validating = build_outbound(settings.outbound)
     validation = Validation(HttpOriginClient(validating), reader, is_local_allowed=is_local)
     outbox = Outbox(writing, ingestion, clock, verifier=OriginOwnershipVerifier(origin, writing))
     validations = ingress.quota("validate", per_minute=VALIDATIONS_PER_MINUTE)

@@ -50,7 +50,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.outbound.client import OutboundClient
-from farebox.outbound.resolve import MAX_LOOKUPS
+from farebox.stellar.simulation_slots import SimulationSlots
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.web.endpoint import Endpoint, RateClass
 
@@ -60,6 +60,7 @@ class GatewayNeeds:
     """The parts of other features that the gateway uses."""
 
     nodes: Mapping[Network, SorobanRpc]
+    simulations: Mapping[Network, SimulationSlots]
     settler: Settler
     ingress: IngressServices
     catalog: CatalogServices
@@ -111,9 +112,7 @@ def build_gateway(
 ) -> GatewayServices:
     """Build the gateway, the routes of wrappers, and the loops of payments and records."""
     url, calls = gateway_url(settings), settings.outbound.gateway_calls
-    upstreams = build_outbound(
-        settings.outbound, max_calls=calls, max_lookups=MAX_LOOKUPS, own_hosts=own_hosts(settings)
-    )
+    upstreams = build_outbound(settings.outbound, max_calls=calls, own_hosts=own_hosts(settings))
     checking = build_outbound(settings.outbound, own_hosts=own_hosts(settings))
     recorder = RequestRecorder(pools.upkeep, clock)
     relay = Relay(upstreams, UpstreamBreaker(), clock)
@@ -148,7 +147,9 @@ def _endpoints(
 ) -> list[Endpoint]:
     url = gateway_url(settings)
     networks = {
-        name: PaymentNetwork(node, settings.networks[name].assets, needs.is_ours)
+        name: PaymentNetwork(
+            node, needs.simulations[name], settings.networks[name].assets, needs.is_ours
+        )
         for name, node in needs.nodes.items()
     }
     checks = NetworkChecks(checking, networks)

@@ -33,7 +33,7 @@ from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.signers import read_signers
 from farebox.stellar.soroban_rpc import SorobanRpc
-from farebox.web.client_address import client_name, client_of
+from farebox.web.client_address import client_of, site_name
 from farebox.web.endpoint import Endpoint
 
 
@@ -116,4 +116,4 @@ def _setup(
 
 
 def _client_of(scope: Scope) -> str:
-    return client_name(client_of(scope))
+    return site_name(client_of(scope))

@@ -19,7 +19,6 @@ from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal, TooManyRequests
 from farebox.kernel.networks import Network
 from farebox.kernel.quota import Quota
-from farebox.web.client_address import client_name, client_of
 from farebox.web.endpoint import (
     Endpoint,
     Example,
@@ -28,6 +27,7 @@ from farebox.web.endpoint import (
     ResponseDeclaration,
     RouteDeclaration,
 )
+from farebox.web.guard import share_name
 from farebox.web.request_body import member_of, read_body, with_member
 from farebox.web.request_context import context_of
 from farebox.web.responses import send_json
@@ -143,7 +143,7 @@ class ValidateEndpoint:
         self._validation, self._quota = validation, quota
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wait_s = await self._quota.acquire(client_name(client_of(scope)))
+        wait_s = await self._quota.acquire(share_name(scope))
         if wait_s is not None:
             message = f"{VALIDATIONS_PER_MINUTE} validations a minute are answered."
             raise TooManyRequests(message, retry_after_s=wait_s)

@@ -54,7 +54,7 @@ from farebox.web.endpoint import (
     text,
 )
 from farebox.web.error_responses import Failure
-from farebox.web.guard import Access, rate_limit_key
+from farebox.web.guard import Access, share_name
 from farebox.web.request_body import read_body
 from farebox.web.request_context import context_of
 from farebox.web.responses import send_json
@@ -144,7 +144,7 @@ class SettleEndpoint:
         request = None
         try:
             request = self._settler.identify(
-                payment, key=key, caller=caller, client=rate_limit_key(scope).name
+                payment, key=key, caller=caller, client=share_name(scope)
             )
             if isinstance(request, NotSettled):
                 rendered: RenderedSettlement | None = render(request)

@@ -35,7 +35,7 @@ from farebox.web.endpoint import (
     RouteDeclaration,
 )
 from farebox.web.error_responses import Failure
-from farebox.web.guard import Access, rate_limit_key
+from farebox.web.guard import Access, share_name
 from farebox.web.request_body import read_body
 from farebox.web.request_context import context_of
 from farebox.web.responses import send_json
@@ -75,7 +75,7 @@ class VerifyPaymentEndpoint:
     async def _verify(self, scope: Scope, payment: Payment) -> VerifyResponse:
         network = payment.terms.network
         caller = self._access.caller(scope, network)
-        client = rate_limit_key(scope).name
+        client = share_name(scope)
         verdict = await self._verifier.verify(payment, caller=caller, client=client)
         response = build_verify_response(verdict)
         if caller is not None:

@@ -30,7 +30,7 @@ from farebox.gateway.wrapper import METHODS, Wrapper
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage, Refusal
-from farebox.web.client_address import client_name, client_of
+from farebox.web.guard import share_name
 from farebox.web.request_context import context_of
 from farebox.x402.headers import PAYMENT_SIGNATURE
 
@@ -116,7 +116,7 @@ class GatewayEndpoint:
             query=scope["query_string"].decode("latin-1") or None,  # an empty one counts as none
             headers=scope["headers"],
             signatures=[] if is_head else _signatures(scope["headers"]),
-            client=client_name(client_of(scope)),
+            client=share_name(scope),
             request_id=request_id,
         )
         if wrapper is not None:

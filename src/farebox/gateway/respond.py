@@ -231,7 +231,7 @@ class Response:
                 return answers.error(ErrorCode.NOT_FORWARDED)
             return answers.render(await parts.payer.find_state(paid.presented, known))
         if known is None:
-            await parts.relay.check(sale.url)
+            await parts.relay.check(sale.url, owner=self._wrapper.share)
         return await self._settle(paid, known, answers, body)
 
     async def _settle(
@@ -314,6 +314,7 @@ class Response:
             max_response_bytes=limits.max_response_bytes,
             headers=tuple(forwarded),
             credential=None if credential is None else credential.secret,
+            owner=wrapper.share,
         )
 
     def _upstream_url(self, wrapper: Wrapper) -> str | UpstreamUrlFault:

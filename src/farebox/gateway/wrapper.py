@@ -107,7 +107,8 @@ class Wrapper:
     """A stored wrapper; `revision` counts the changes of its settings.
 
     `is_established` is that of its owner (`Caller`) at the last change: the cost of settling for
-    the wrapper counts on the owner's own budget, or on the common one.
+    the wrapper counts on the owner's own budget, or on the common one. `site` is where the request
+    of an owner who was not established came from when the wrapper was made, as quotas count it.
     """
 
     id: str
@@ -119,6 +120,12 @@ class Wrapper:
     revision: int
     created_at: datetime
     updated_at: datetime
+    site: str | None = None
+
+    @property
+    def share(self) -> str:
+        """The name whose share the wrapper takes of what all wrappers use at the same time."""
+        return self.owner if self.is_established or self.site is None else self.site
 
     @property
     def place(self) -> Place:

@@ -44,7 +44,8 @@ class Caller:
     `network` and `address` are the wallet's; the operator has none. `key_id` is set for a personal
     key alone, `session_id` for a session; neither is a secret. `is_established`: the wallet's
     account was on the ledger at a sign-in, or the operator made the key. Every other identity
-    can be made for free, so that limits by owner do not bound them.
+    can be made for free, so that limits by owner do not bound them: `site` is where the request of
+    such a caller came from, as quotas count it; None for an established one.
     """
 
     owner: OwnerId
@@ -55,6 +56,17 @@ class Caller:
     key_id: str | None = None
     session_id: str | None = None
     is_established: bool = False
+    site: str | None = None
+
+    @property
+    def share(self) -> str:
+        """The name whose share the caller takes of what all callers use at the same time.
+
+        An operator's keys are for as many customers, a wallet's keys for one.
+        """
+        if self.site is not None:
+            return self.site
+        return (self.key_id if is_operators(self.owner) else None) or self.owner
 
 
 class Unauthenticated(Refusal):

@@ -1,5 +1,6 @@
 """`POST /mcp`: the declared route and its handler."""
 
+from contextlib import ExitStack
 from typing import Any, Final
 
 import msgspec
@@ -10,8 +11,9 @@ from farebox.kernel.errors import Refusal
 from farebox.mcp.caller_left import run_while_connected
 from farebox.mcp.handler import PROTOCOL_VERSION, TOOLS_CALL, RpcHandler
 from farebox.mcp.jsonrpc import RpcFault, RpcId, RpcRequest, read_message
+from farebox.mcp.prepared_call import AT_END
 from farebox.mcp.rpc_error import RpcError, RpcReason
-from farebox.mcp.unsent_responses import UnsentResponses
+from farebox.mcp.write_response import write_response
 from farebox.web.endpoint import (
     Endpoint,
     Example,
@@ -105,8 +107,8 @@ class ForeignOrigin(Refusal):
 class McpEndpoint:
     """One message a request, and one JSON body a response; there is no session and no stream."""
 
-    def __init__(self, handler: RpcHandler, unsent: UnsentResponses, *, origin: str) -> None:
-        self._handler, self._unsent, self._origin = handler, unsent, origin
+    def __init__(self, handler: RpcHandler, *, origin: str) -> None:
+        self._handler, self._origin = handler, origin
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
@@ -118,10 +120,11 @@ class McpEndpoint:
             context_of(scope).add_log_fields(error=message.error.reason)
             await send_json(send, 400, _error_body(message.id, message.error))
         elif isinstance(message, RpcRequest):
-            answer = self._answer(message, scope)
-            if message.method == TOOLS_CALL:  # all else is answered before a caller could leave
-                answer = run_while_connected(answer, receive)
-            await self._unsent.write(send, await answer)
+            with ExitStack() as scope[AT_END]:
+                answer = self._answer(message, scope)
+                if message.method == TOOLS_CALL:  # all else is answered before a caller could leave
+                    answer = run_while_connected(answer, receive)
+                await write_response(send, await answer)
         else:
             await send({"type": "http.response.start", "status": 202, "headers": []})
             await send({"type": "http.response.body", "body": b""})
@@ -170,6 +173,6 @@ def _error_body(rpc_id: RpcId | None, error: RpcError) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": rpc_id, "error": error.to_json()})
 
 
-def mcp_endpoints(handler: RpcHandler, unsent: UnsentResponses, *, origin: str) -> list[Endpoint]:
+def mcp_endpoints(handler: RpcHandler, *, origin: str) -> list[Endpoint]:
     """Return the route; `origin` is the public one of this service."""
-    return [Endpoint(MCP, McpEndpoint(handler, unsent, origin=origin))]
+    return [Endpoint(MCP, McpEndpoint(handler, origin=origin))]

@@ -5,8 +5,9 @@ in a fixed order, and the payment leaves the process only after all of them.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final, Protocol
 
 import msgspec
@@ -15,6 +16,7 @@ from farebox.catalog.discovery.canonical_url import HTTPS
 from farebox.catalog.discovery.drop_reason import Dropped
 from farebox.catalog.discovery.reader import DiscoveryReader, ReadFailed
 from farebox.catalog.listing import Listing
+from farebox.kernel.slots import NoSlot, Requester, SlotLimits, Slots
 from farebox.mcp import listing_store
 from farebox.mcp.call_arguments import CallArguments, CallMethod
 from farebox.mcp.call_failure import BUSY, NO_CHALLENGE, paid_call_failed, too_late
@@ -29,13 +31,15 @@ from farebox.mcp.call_response import (
 )
 from farebox.mcp.call_target import build_url, discovery_text, listing_key
 from farebox.mcp.listing_warnings import find_differences
-from farebox.mcp.prepared_call import PreparedCall, Sender
+from farebox.mcp.prepared_call import PreparedCall, Sender, at_end
 from farebox.mcp.receipt_check import ReceiptCheck
 from farebox.mcp.remote_call import CallClient, call_remote
 from farebox.mcp.rpc_error import RpcError, RpcReason, named_by_seller
 from farebox.storage.pool import Database
+from farebox.web.guard import share_name
 
 CALL_S: Final = 30.0  # specification, Limits
+_SLOT_S: Final = 5.0  # the longest wait of a caller with many calls at once
 _LOCAL: Final = "http://"
 _CHALLENGED: Final = 402
 
@@ -60,11 +64,25 @@ class CallRoutes:
     local: CallClient | None = None  # None: no local URL is called
 
 
-class PaidCalls:
-    """The use case of the tool.
+class CallKind(IntEnum):
+    """The two parts of the calls that may be in progress: neither takes what the other has."""
 
-    At most `max_calls` calls are in progress; `count_unsent` counts further large responses that
-    are in memory.
+    PAID = 0  # with a payment
+    UNPAID = 1
+
+
+def limits_of_calls(max_calls: int) -> Mapping[IntEnum, SlotLimits]:
+    """The limits of each kind out of `max_calls`: half of them, and a quarter of that a caller."""
+    half = max_calls // 2
+    each = SlotLimits(half, per_client=max(1, half // 4), wait_s=_SLOT_S, next_wait_s=_SLOT_S)
+    return dict.fromkeys(CallKind, each)
+
+
+class PaidCalls:
+    """The use case of the tool; at most `max_calls` calls are in progress.
+
+    A call is in progress until its caller has the response: a large one that is read slowly is in
+    memory.
     """
 
     def __init__(
@@ -75,11 +93,10 @@ class PaidCalls:
         receipts: ReceiptCheck,
         *,
         max_calls: int,
-        count_unsent: Callable[[], int],
     ) -> None:
         self._database, self._reader, self._routes = database, reader, routes
         self._receipts = receipts
-        self._max_calls, self._count_unsent = max_calls, count_unsent
+        self._slots = Slots(max_calls, limits_of_calls(max_calls))
         self._tasks = set[asyncio.Task[CallResponse]]()
 
     async def close(self) -> None:
@@ -122,10 +139,16 @@ class PaidCalls:
     async def _complete(self, call: PreparedCall, sender: Sender) -> CallResponse:
         """Wait for the response; an unpaid call ends with its caller, a paid one is completed."""
         has_payment = call.signature is not None
-        if len(self._tasks) + self._count_unsent() >= self._max_calls:
-            raise paid_call_failed(BUSY, has_payment=has_payment, outcome=CallOutcome.NOT_SENT)
+        requester = Requester(CallKind.PAID if has_payment else CallKind.UNPAID, share_name(sender))
+        try:
+            await self._slots.take(requester)
+        except NoSlot:
+            busy = paid_call_failed(BUSY, has_payment=has_payment, outcome=CallOutcome.NOT_SENT)
+            raise busy from None
         leaving = asyncio.Event()
         task = asyncio.create_task(self._send(call, sender, leaving))
+        # once the caller has the response, or has left and the payment's call has ended
+        at_end(sender, task.add_done_callback, lambda _: self._slots.release(requester))
         self._tasks.add(task)
         task.add_done_callback(self._forget)
         try:
@@ -194,7 +217,8 @@ class PaidCalls:
         if self._routes.is_own(call.url):
             return await self._routes.gateway.call(call, sender, leaving)
         local = self._routes.local if call.url.startswith(_LOCAL) else None
-        return await call_remote(local or self._routes.outbound, call, deadline_s=CALL_S)
+        client, owner = local or self._routes.outbound, share_name(sender)
+        return await call_remote(client, call, owner=owner, deadline_s=CALL_S)
 
 
 def _invalid(message: str) -> RpcError:

@@ -22,8 +22,10 @@ class CallClient(Protocol):
         ...
 
 
-async def call_remote(client: CallClient, call: PreparedCall, *, deadline_s: float) -> CallResponse:
-    """Send the call, once.
+async def call_remote(
+    client: CallClient, call: PreparedCall, *, owner: str, deadline_s: float
+) -> CallResponse:
+    """Send the call, once; `owner` is who caused it, under the name of its share.
 
     Raises:
         RpcError: PAID_CALL_FAILED; a redirect is a failure, and its target is not passed on.
@@ -40,6 +42,7 @@ async def call_remote(client: CallClient, call: PreparedCall, *, deadline_s: flo
         body=call.body,
         deadline_s=deadline_s,
         max_answer_bytes=MAX_RESPONSE_BYTES,
+        owner=owner,
     )
     has_payment = call.signature is not None
     try:

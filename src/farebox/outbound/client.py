@@ -135,15 +135,17 @@ class OutboundClient:
         """Whether another call may begin now."""
         return self._tls is not None and self._under_way < self._max_calls
 
-    async def check_address(self, url: str, *, deadline_s: float) -> None:
+    async def check_address(self, url: str, *, deadline_s: float, owner: str = "") -> None:
         """Check that a URL may be called: its text, and every address of its name.
+
+        `owner` is who caused it, under the name of its share of lookups.
 
         Raises:
             CallRefused: it may not be called.
             CallNotSent: its name has no address, or cannot be looked up in time.
         """
         target = self._target(url)
-        await self._pin(target, asyncio.get_running_loop().time() + deadline_s)
+        await self._pin(target, owner, asyncio.get_running_loop().time() + deadline_s)
 
     @asynccontextmanager
     async def call(self, request: OutboundRequest) -> AsyncIterator[OutboundResponse]:
@@ -163,7 +165,7 @@ class OutboundClient:
         self._under_way += 1
         try:
             deadline = asyncio.get_running_loop().time() + request.deadline_s
-            pinned = await self._pin(target, deadline)
+            pinned = await self._pin(target, request.owner, deadline)
             async with AsyncExitStack() as opened:
                 connection = OneConnection(target.host, pinned, self._tls)
                 session = await opened.enter_async_context(open_session(connection))
@@ -181,10 +183,10 @@ class OutboundClient:
             raise CallRefused(CallRefusalReason.OWN_HOST)
         return target
 
-    async def _pin(self, target: Target, deadline: float) -> PinnedAddress:
+    async def _pin(self, target: Target, owner: str, deadline: float) -> PinnedAddress:
         try:
             async with asyncio.timeout_at(deadline):
-                return await self._resolver.pin(target)
+                return await self._resolver.pin(target, owner)
         except TimeoutError:
             raise CallNotSent(NotSentReason.DEADLINE) from None
 

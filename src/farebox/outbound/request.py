@@ -42,6 +42,7 @@ class OutboundRequest:
     body_length: int | None = None  # of a body in parts; without it the body is sent chunked
     deadline_s: float = 10.0  # from the first lookup to the last byte of the response
     max_answer_bytes: int = 1024 * 1024  # of the body
+    owner: str = ""  # who caused it, under the name of its share
 
 
 def check_request(request: OutboundRequest) -> None:

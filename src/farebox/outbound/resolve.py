@@ -6,15 +6,19 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import IntEnum
 from ipaddress import IPv4Address, ip_address
 from typing import Final, Protocol
 
+from farebox.kernel.slots import NoSlot, Requester, SlotLimits, Slots
 from farebox.outbound.address_ranges import IPAddress, is_public
 from farebox.outbound.faults import CallNotSent, CallRefusalReason, CallRefused, NotSentReason
 from farebox.outbound.target import Target
 
-MAX_LOOKUPS: Final = 32
-_THREADS_A_LOOKUP: Final = 4
+MAX_LOOKUPS: Final = 128  # under way, each in a thread
+LOOKUP_S: Final = 3.0  # the longest wait for an answer: calls wait for ten times as long
+_SHARES: Final = 16
+_SLOT_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +30,9 @@ class PinnedAddress:
 
 
 class Resolver(Protocol):
-    """Resolves a target to an address."""
+    """Resolves a target to an address; `owner` is who caused it, under the name of its share."""
 
-    async def pin(self, target: Target) -> PinnedAddress:
+    async def pin(self, target: Target, owner: str = "") -> PinnedAddress:
         """The address to connect to.
 
         Raises:
@@ -39,9 +43,9 @@ class Resolver(Protocol):
 
 
 class AddressLookup(Protocol):
-    """Looks up the addresses of a name."""
+    """Looks up the addresses of a name; `owner` is who caused it, "" for nobody in particular."""
 
-    async def addresses(self, host: str) -> Sequence[IPAddress]:
+    async def addresses(self, host: str, owner: str = "") -> Sequence[IPAddress]:
         """All of them, IPv4 and IPv6; empty when there is no such name.
 
         Raises:
@@ -56,14 +60,14 @@ class PublicResolver:
     def __init__(self, lookup: AddressLookup) -> None:
         self._lookup = lookup
 
-    async def pin(self, target: Target) -> PinnedAddress:
+    async def pin(self, target: Target, owner: str = "") -> PinnedAddress:
         """One of the target's addresses, IPv4 where there is one.
 
         Raises:
             CallRefused: one of them is not public.
             CallNotSent: there is none, or the lookup failed.
         """
-        found = await self._lookup.addresses(target.host)
+        found = await self._lookup.addresses(target.host, owner)
         if not all(map(is_public, found)):
             raise CallRefused(CallRefusalReason.ADDRESS)
         if not found:
@@ -80,10 +84,10 @@ class LoopbackResolver:
             raise ValueError("a server of this machine has a loopback address")
         self._servers, self._others = servers, PublicResolver(lookup)
 
-    async def pin(self, target: Target) -> PinnedAddress:
+    async def pin(self, target: Target, owner: str = "") -> PinnedAddress:
         """The loopback server of that name, or a public address."""
         found = self._servers.get(target.host)
-        return found if found is not None else await self._others.pin(target)
+        return found if found is not None else await self._others.pin(target, owner)
 
 
 class FixedLookup:
@@ -92,61 +96,91 @@ class FixedLookup:
     def __init__(self, names: Mapping[str, Sequence[IPAddress]]) -> None:
         self._names = names
 
-    async def addresses(self, host: str) -> Sequence[IPAddress]:
+    async def addresses(self, host: str, owner: str = "") -> Sequence[IPAddress]:
         """The given addresses of the name."""
         return self._names.get(host, ())
+
+
+class _Purpose(IntEnum):
+    LOOKUP = 0
+
+
+_Answer = asyncio.Future[tuple[IPAddress, ...] | None]  # None: the lookup failed
 
 
 class SystemLookup:
     """The machine's own resolver, called in separate threads.
 
     A nameserver that does not respond blocks its thread until the system gives up, 30 s with common
-    settings; the shared thread pool must not be used up by that. At most `limit` lookups are waited
-    for at a time. A caller that stops waiting frees its slot at once. Its thread still runs, so
-    there may be four times as many threads: calls wait for a quarter of 30 s.
+    settings, and whoever runs one chooses how many names it has. So an owner has a sixteenth of the
+    `limit` threads, a name has one that all who ask for it wait for, and they wait for 3 s at most.
     """
 
     def __init__(self, *, limit: int = MAX_LOOKUPS) -> None:
-        self._limit, self._waiting = limit, 0
-        self._threads = threading.Semaphore(_THREADS_A_LOOKUP * limit)
+        share = SlotLimits(
+            limit, per_client=max(1, limit // _SHARES), wait_s=_SLOT_S, next_wait_s=_SLOT_S
+        )
+        self._slots = Slots(limit, {_Purpose.LOOKUP: share})
+        self._under_way: dict[str, _Answer] = {}
 
-    async def addresses(self, host: str) -> Sequence[IPAddress]:
+    async def addresses(self, host: str, owner: str = "") -> Sequence[IPAddress]:
         """Look up the absolute name, without search domains.
 
         Raises:
-            CallNotSent: too many lookups are under way, or the lookup failed.
+            CallNotSent: too many lookups are under way, or the lookup failed or took too long.
         """
-        if self._waiting >= self._limit or not self._threads.acquire(blocking=False):
-            raise CallNotSent(NotSentReason.BUSY)
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[tuple[IPAddress, ...]] = loop.create_future()
-        work = (f"{host}.", loop, answer)
-        thread = threading.Thread(target=self._look_up, args=work, name="lookup", daemon=True)
         try:
-            thread.start()
-        except RuntimeError:  # the system grants no further thread
-            self._threads.release()
-            raise CallNotSent(NotSentReason.BUSY) from None
-        self._waiting += 1
-        try:
-            return await answer
-        finally:
-            self._waiting -= 1
+            async with asyncio.timeout(LOOKUP_S):
+                answer = self._under_way.get(host) or await self._begin(host, owner)
+                found = await asyncio.shield(answer)  # others wait for it too
+        except TimeoutError:
+            raise CallNotSent(NotSentReason.DEADLINE) from None
+        if found is None:
+            raise CallNotSent(NotSentReason.NAME)
+        return found
 
-    def _look_up(
-        self,
-        name: str,
-        loop: asyncio.AbstractEventLoop,
-        answer: asyncio.Future[tuple[IPAddress, ...]],
-    ) -> None:
+    async def _begin(self, host: str, owner: str) -> _Answer:
+        """Take one of the owner's slots, and start a thread unless another has done so meanwhile.
+
+        Raises:
+            CallNotSent: the owner has no slot, or the system grants no further thread.
+        """
+        requester = Requester(_Purpose.LOOKUP, owner or host)
         try:
-            found: tuple[IPAddress, ...] | None = _system_addresses(name)
-        except (OSError, ValueError):  # UnicodeError among them
-            found = None
-        finally:
-            self._threads.release()
-        with suppress(RuntimeError):  # the loop has closed meanwhile: no caller waits
-            loop.call_soon_threadsafe(_resolve_future, answer, found)
+            await self._slots.take(requester)
+        except NoSlot:
+            raise CallNotSent(NotSentReason.BUSY) from None
+        if host in self._under_way:
+            self._slots.release(requester)
+            return self._under_way[host]
+        loop = asyncio.get_running_loop()
+        answer: _Answer = loop.create_future()
+
+        def end(found: tuple[IPAddress, ...] | None) -> None:
+            del self._under_way[host]
+            self._slots.release(requester)
+            answer.set_result(found)
+
+        def look_up() -> None:
+            found = _find_addresses(f"{host}.")
+            with suppress(RuntimeError):  # the loop has closed meanwhile: no caller waits
+                loop.call_soon_threadsafe(end, found)
+
+        try:
+            threading.Thread(target=look_up, name="lookup", daemon=True).start()
+        except RuntimeError:
+            self._slots.release(requester)
+            raise CallNotSent(NotSentReason.BUSY) from None
+        self._under_way[host] = answer
+        return answer
+
+
+def _find_addresses(name: str) -> tuple[IPAddress, ...] | None:
+    """All addresses of a name; None where the lookup failed."""
+    try:
+        return _system_addresses(name)
+    except (OSError, ValueError):  # UnicodeError among them
+        return None
 
 
 def _system_addresses(name: str) -> tuple[IPAddress, ...]:
@@ -166,14 +200,3 @@ def _address(sockaddr: tuple[object, ...]) -> IPAddress:
         else ""
     )
     return ip_address(f"{sockaddr[0]}{scope}")
-
-
-def _resolve_future(
-    answer: asyncio.Future[tuple[IPAddress, ...]], found: tuple[IPAddress, ...] | None
-) -> None:
-    if answer.done():
-        return
-    if found is None:
-        answer.set_exception(CallNotSent(NotSentReason.NAME))
-    else:
-        answer.set_result(found)

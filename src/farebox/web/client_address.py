@@ -24,6 +24,7 @@ _MAX_HOPS: Final = 32
 _MAX_ELEMENT: Final = 256  # characters that one proxy adds
 _MAX_ADDRESS: Final = 64  # with brackets, zone and port
 _IPV6_PREFIX_BITS: Final = 64  # of one subscriber; an address inside it costs nothing
+_IPV6_SITE_BITS: Final = 48  # of one site, which has 65,536 of those (RFC 6177)
 _WITH_PORT: Final = re.compile(r"\[([0-9A-Fa-f:.]{2,45})\](?::[0-9]{1,5})?\Z", re.ASCII)
 _V4_WITH_PORT: Final = re.compile(r"([0-9.]{7,15}):[0-9]{1,5}\Z", re.ASCII)
 _FOR: Final = re.compile(r"(?:^|;)[ \t]*for=(\"[^\"]*\"|[^;\" \t]+)[ \t]*(?=;|$)", re.IGNORECASE)
@@ -60,12 +61,26 @@ def _normalize(peer: str) -> str:
 @lru_cache(maxsize=4096)
 def client_name(address: str) -> str:
     """Return the name that an address is counted under: one that costs something to change."""
+    return _network_name(address, _IPV6_PREFIX_BITS)
+
+
+@lru_cache(maxsize=4096)
+def site_name(address: str) -> str:
+    """Return the name that quotas and shares of new callers are counted under.
+
+    They are parts of a total that is everybody's, so that one site, with all of its networks,
+    counts as one new caller.
+    """
+    return _network_name(address, _IPV6_SITE_BITS)
+
+
+def _network_name(address: str, bits: int) -> str:
     parsed = _address(address)
     if parsed is None:
         return UNKNOWN
     if isinstance(parsed, IPv6Address):
-        shift = 128 - _IPV6_PREFIX_BITS
-        return f"{IPv6Address(int(parsed) >> shift << shift)}/{_IPV6_PREFIX_BITS}"
+        shift = 128 - bits
+        return f"{IPv6Address(int(parsed) >> shift << shift)}/{bits}"
     return str(parsed)
 
 

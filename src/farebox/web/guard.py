@@ -1,7 +1,7 @@
 """The guard of a route: authenticates the caller, checks its access, and counts the request."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -15,7 +15,7 @@ from farebox.kernel.caller import (
 )
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage, Refusal
-from farebox.web.client_address import client_name, client_of
+from farebox.web.client_address import client_name, client_of, site_name
 from farebox.web.request_context import context_of
 
 KEY: Final = "farebox.caller"
@@ -117,6 +117,8 @@ class Guard:
             if not self._fails_open:
                 raise
             caller, scope[OUTAGE] = None, outage
+        if caller is not None and not caller.is_established:
+            caller = replace(caller, site=site_name(client_of(scope)))
         scope[KEY] = caller
         if caller is not None:
             context = context_of(scope)
@@ -181,9 +183,19 @@ def rate_limit_key(scope: Scope) -> RateLimitKey:
 
 
 def quota_client(scope: Scope) -> str | None:
-    """Return the client address whose quota new records count against.
+    """Return the site whose quota new records count against.
 
     None for an established caller: the owner's own quota is enough.
     """
-    key = rate_limit_key(scope)
-    return key.name if key.is_client else None
+    caller = optional_caller_of(scope)
+    if caller is not None and caller.is_established:
+        return None
+    return site_name(client_of(scope))
+
+
+def share_name(scope: Scope) -> str:
+    """Return the name whose share a request takes of what all requests use at the same time."""
+    caller = optional_caller_of(scope)
+    if caller is not None and caller.is_established:
+        return caller.share
+    return site_name(client_of(scope))

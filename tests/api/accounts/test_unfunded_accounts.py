@@ -17,6 +17,8 @@ from support.vault import VAULT_SETTING
 KEYS, SECRETS = "/v1/api-keys", "/v1/vault/secrets"
 PROXIED = VAULT_SETTING | {"FAREBOX_TRUSTED_PROXIES": "127.0.0.1"}
 HERE, ELSEWHERE = {"x-forwarded-for": "192.0.2.1"}, {"x-forwarded-for": "192.0.2.2"}
+SITE = [{"x-forwarded-for": f"2001:db8:{each}::1"} for each in ("1:1", "1:ffff", "2:1")]
+PLACES = [(HERE, HERE, ELSEWHERE), tuple(SITE)]  # two networks of one site, and another site
 
 
 @pytest.fixture
@@ -58,9 +60,16 @@ async def fill(database: Database, table: str, rows: int) -> None:
     [(KEYS, KEY_QUOTA), (SECRETS, SECRET_QUOTA)],
     ids=["keys", "secrets"],
 )
-async def test_unfunded_accounts_of_one_address_share_a_quota(
-    service: AsgiClient, database: Database, path: str, quota: ClientQuota
+@pytest.mark.parametrize("places", PLACES, ids=["address", "site"])
+async def test_unfunded_accounts_of_one_site_share_a_quota(
+    service: AsgiClient,
+    database: Database,
+    path: str,
+    quota: ClientQuota,
+    places: tuple[dict[str, str], dict[str, str], dict[str, str]],
 ) -> None:
+    here, beside, elsewhere = places
+
     async def make(wallet: Wallet, place: dict[str, str]) -> tuple[int, str]:
         value = {"name": new_id("name")} | ({"value": "some value"} if path == SECRETS else {})
         answer = await send_request(service, "POST", path, wallet.headers | place, value)
@@ -68,13 +77,13 @@ async def test_unfunded_accounts_of_one_address_share_a_quota(
 
     first, second, known = [await sign_in_wallet(database) for _ in range(3)]
     await established(database, known)
-    assert await make(first, HERE) == (201, "")
+    assert await make(first, here) == (201, "")
     await fill(database, quota.table, quota.per_client - 2)
-    assert await make(second, HERE) == (201, "")
+    assert await make(second, beside) == (201, "")
     for wallet in (first, second, await sign_in_wallet(database)):
-        assert await make(wallet, HERE) == (409, "quota_reached")
-    assert await make(first, ELSEWHERE) == (201, "")
-    assert await make(known, HERE) == (201, "")
+        assert await make(wallet, beside) == (409, "quota_reached")
+    assert await make(first, elsewhere) == (201, "")
+    assert await make(known, here) == (201, "")
     async with database.connection() as db:
         clients = await db.fetchval(
             f"SELECT array_agg(client) FROM {quota.table} WHERE owner = $1", known.owner

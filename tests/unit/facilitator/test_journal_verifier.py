@@ -6,7 +6,7 @@ from farebox.facilitator.settlement import PaymentIdentity, Settlement
 from farebox.facilitator.settling.journal_verifier import JournalVerifier, VerifyOutcome
 from farebox.facilitator.verification.verdict import Rejected, SignedTransfer, Verdict
 from farebox.kernel.caller import Caller
-from farebox.stellar.simulation_slots import Requester
+from farebox.kernel.slots import Requester
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason

@@ -34,7 +34,7 @@ from farebox.facilitator.verification.verdict import Accepted, Rejected, SignedT
 from farebox.kernel.caller import Caller, CallerKind, OwnerId
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.stellar.simulation_slots import Requester
+from farebox.kernel.slots import Requester
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 from farebox.submission.fate import SentEnvelope

@@ -3,14 +3,20 @@
 import asyncio
 import socket
 import threading
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from ipaddress import ip_address
+from typing import Final
 
 import pytest
 
+from farebox.outbound import resolve
+from farebox.outbound.address_ranges import IPAddress
 from farebox.outbound.faults import CallNotSent, CallRefusalReason, CallRefused, NotSentReason
+from farebox.outbound.request import OutboundRequest
 from farebox.outbound.resolve import LoopbackResolver, PinnedAddress, PublicResolver, SystemLookup
 from farebox.outbound.target import Target
 from support.outbound import LOOPBACK, SELLER, lookup
+from support.waiting import until
 
 TARGET = Target(SELLER, 443, "/", "", False)
 
@@ -84,38 +90,85 @@ async def test_failed_system_lookup_is_not_sent(monkeypatch: pytest.MonkeyPatch,
     assert unsent.value.reason is NotSentReason.NAME
 
 
-async def test_hanging_lookups_use_only_their_own_threads_up_to_the_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    go = threading.Event()
+class Nameserver:
+    """Answers every name at once but those that hang until the test ends."""
 
-    def hang(*_: object, **__: object) -> list[tuple[object, ...]]:
-        go.wait(5)
+    def __init__(self, hanging: Collection[str]) -> None:
+        self._hanging = {f"{name}." for name in hanging}
+        self.asked: list[str] = []
+        self.go = threading.Event()
+
+    def __call__(self, name: str, *_: object, **__: object) -> list[tuple[object, ...]]:
+        """Stand in for `socket.getaddrinfo`."""
+        self.asked.append(name)
+        if name in self._hanging:
+            self.go.wait(30)
         return [(socket.AF_INET, 1, 6, "", ("1.1.1.1", 0))]
 
-    monkeypatch.setattr(socket, "getaddrinfo", hang)
-    names = SystemLookup(limit=1)
-    waiting = asyncio.create_task(names.addresses(SELLER))
+
+FORTY: Final = [f"hangs-{number}.example.com" for number in range(40)]
+ADDRESS: Final = (ip_address("1.1.1.1"),)
+
+
+@pytest.fixture
+def nameserver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Nameserver]:
+    made = Nameserver(FORTY)
+    monkeypatch.setattr(socket, "getaddrinfo", made)
+    yield made
+    made.go.set()
+
+
+async def _reasons(tasks: Iterable[asyncio.Future[Sequence[IPAddress]]]) -> set[NotSentReason]:
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    return {each.reason for each in outcomes if isinstance(each, CallNotSent)}
+
+
+async def _forty_names_hang(names: SystemLookup) -> set[NotSentReason]:
+    """Look up forty names that hang for one owner, and one that does not for another, meanwhile."""
+    begun = [asyncio.ensure_future(names.addresses(name, "stranger")) for name in FORTY]
     await asyncio.sleep(0)
-    with pytest.raises(CallNotSent) as unsent:
-        await names.addresses(SELLER)
-    assert unsent.value.reason is NotSentReason.BUSY
-    for _ in range(3):  # a cancelled caller makes room at once, though its thread is still busy
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
-        waiting = asyncio.create_task(names.addresses(SELLER))
-        await asyncio.sleep(0)
-        assert not waiting.done()
-    waiting.cancel()
-    await asyncio.gather(waiting, return_exceptions=True)
-    with pytest.raises(CallNotSent) as unsent:  # as long as there are threads
-        await names.addresses(SELLER)
-    assert unsent.value.reason is NotSentReason.BUSY
+    honest = await _reasons([asyncio.ensure_future(names.addresses(SELLER, "seller"))])
+    assert await _reasons(begun) <= {NotSentReason.BUSY, NotSentReason.DEADLINE}
+    return honest
+
+
+async def test_names_that_hang_leave_the_lookups_of_other_owners(nameserver: Nameserver) -> None:
+    names = SystemLookup(limit=32)
+    assert await _forty_names_hang(names) == set()
+    assert len(nameserver.asked) == 2 + 1, "the owner's share of threads, and the seller's"
     assert await asyncio.to_thread(lambda: 1) == 1  # the shared pool is free
-    go.set()
-    while True:
-        try:
-            assert await names.addresses(SELLER) == (ip_address("1.1.1.1"),)
-            break
-        except CallNotSent:
-            await asyncio.sleep(0)
+    nameserver.go.set()
+    await until(lambda: not names._under_way)
+    assert await names.addresses(FORTY[0], "stranger") == ADDRESS
+
+
+async def test_lookups_without_shares_are_closed_by_names_that_hang(
+    nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: every owner may have all of the threads."""
+    monkeypatch.setattr(resolve, "_SHARES", 1)
+    assert await _forty_names_hang(SystemLookup(limit=32)) == {NotSentReason.BUSY}
+
+
+async def test_lookup_of_a_name_is_shared_by_its_waiters(nameserver: Nameserver) -> None:
+    names, name = SystemLookup(), FORTY[0]
+    waiting = [asyncio.ensure_future(names.addresses(name, f"owner {n}")) for n in range(20)]
+    await until(lambda: bool(nameserver.asked))
+    waiting[0].cancel()  # the one that began it; the others wait on
+    nameserver.go.set()
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert outcomes[1:] == [ADDRESS] * 19
+    assert nameserver.asked == [f"{name}."]
+
+
+async def test_lookup_that_hangs_ends_long_before_the_call(
+    nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert OutboundRequest("").deadline_s >= 3 * resolve.LOOKUP_S
+    monkeypatch.setattr(resolve, "LOOKUP_S", 0.01)
+    names = SystemLookup()
+    for _ in range(3):
+        with pytest.raises(CallNotSent) as unsent:
+            await names.addresses(FORTY[0])
+        assert unsent.value.reason is NotSentReason.DEADLINE
+    assert len(nameserver.asked) == 1, "the thread of the first one is still waited for"

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from farebox.kernel.networks import Network
+from farebox.kernel.slots import Requester
 from farebox.stellar.rpc import RawSimulation, RpcUnavailable
 from farebox.stellar.simulation_slots import (
-    Requester,
     SimulationPurpose,
     SimulationSlots,
     limits_of_purposes,

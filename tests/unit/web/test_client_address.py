@@ -7,7 +7,7 @@ import pytest
 
 from farebox.app.setting_fields import InvalidText
 from farebox.app.setting_rules import proxies
-from farebox.web.client_address import client_address, client_name
+from farebox.web.client_address import client_address, client_name, site_name
 
 PROXY: Final = "10.0.0.1"
 CLIENT: Final = "203.0.113.7"
@@ -171,6 +171,21 @@ def test_peer_without_an_address_is_unknown(peer: str) -> None:
 )
 def test_client_name_is_an_ipv4_address_or_an_ipv6_prefix(address: str, name: str) -> None:
     assert client_name(address) == name
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("203.0.113.7", "203.0.113.7"),
+        ("2001:db8:1::1", "2001:db8:1::/48"),
+        ("2001:db8:1:ffff::1", "2001:db8:1::/48"),
+        ("2001:db8:2::1", "2001:db8:2::/48"),
+        ("::ffff:203.0.113.7", "203.0.113.7"),
+        ("testclient", "unknown"),
+    ],
+)
+def test_site_name_is_an_ipv4_address_or_the_prefix_of_a_site(address: str, name: str) -> None:
+    assert site_name(address) == name
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from farebox.web.guard import (
     optional_caller_of,
     quota_client,
     rate_limit_key,
+    share_name,
 )
 from farebox.web.request_context import KEY, RequestContext
 
@@ -146,7 +147,9 @@ def test_rate_limit_key_is_the_credential_if_established_else_the_address(
     scope = {"farebox.caller": caller, "farebox.client": "2001:db8::1:2"}
     address = "2001:db8::/64"
     assert rate_limit_key(scope) == RateLimitKey(name or address, is_client=name is None)
-    assert quota_client(scope) == (address if name is None else None)
+    site = "2001:db8::/48"
+    assert quota_client(scope) == (site if name is None else None)
+    assert share_name(scope) == (site if name is None else "user_1")
 
 
 @pytest.mark.parametrize("known", [None, READER, SESSION])

@@ -25,8 +25,8 @@ from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import NotFound
 from farebox.kernel.ids import is_id
+from farebox.stellar.simulation_slots import SimulationPurpose, simulating_for
 from farebox.storage.pool import Database
-from farebox.web.client_address import client_name, client_of
 from farebox.web.endpoint import (
     Endpoint,
     Example,
@@ -37,7 +37,7 @@ from farebox.web.endpoint import (
     record_id,
     text,
 )
-from farebox.web.guard import Access, caller_of
+from farebox.web.guard import Access, caller_of, share_name
 from farebox.web.request_body import read_json
 from farebox.web.responses import send_json
 from farebox.x402.headers import PAYMENT_REQUIRED, PAYMENT_RESPONSE, PAYMENT_SIGNATURE
@@ -221,13 +221,14 @@ class PayForRuns:
         order = RunOrder(
             caller=caller,
             proposal_id=proposal_id,
-            client=client_name(client_of(scope)),
+            client=share_name(scope),
             runs=await self._read_runs(receive),
             is_top_up=self._is_top_up,
         )
         signatures = [value for name, value in scope["headers"] if name == _SIGNATURE]
         url = f"{self._origin}{scope['path']}"
-        outcome = await self._presentation.respond(order, signatures, url)
+        with simulating_for(SimulationPurpose.PREVIEW, order.client):  # of runs, for their price
+            outcome = await self._presentation.respond(order, signatures, url)
         if isinstance(outcome, RunsOffered):
             offer, error = RunOffer(outcome.quote, url), outcome.error
             header = (_REQUIRED, offer.header(error).encode())

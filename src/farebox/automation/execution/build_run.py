@@ -14,6 +14,7 @@ from farebox.automation.execution.run_authority import (
 from farebox.automation.execution.simulate_run import (
     RunSimulator,
     raise_resource_fee,
+    unavailable_code,
     with_resource_fee,
 )
 from farebox.automation.plans.session_spec import AuthorityMode
@@ -130,8 +131,8 @@ class RunBuilder:
             if not self._is_allowed(prepared):
                 return RunNotBuilt(ErrorClass.PROGRAM, "entry_not_allowed")
             return await self._simulate(terms, calls, run, prepared, paid)
-        except (ClockStale, RpcUnavailable):
-            return RunNotBuilt(ErrorClass.TRANSPORT, "network_unavailable")
+        except (ClockStale, RpcUnavailable) as outage:
+            return RunNotBuilt(ErrorClass.TRANSPORT, unavailable_code(outage))
 
     def _is_allowed(self, prepared: PreparedRun) -> bool:
         """Whether every entry is of the plan's account: none of a source, none of the operator."""

@@ -1,10 +1,9 @@
 """`autolayer_check` of a target: simulated, bounded, and nothing but a boolean (3.10, 3.14)."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Final
 
-from farebox.automation.execution.simulate_run import RunSimulator, SimulatedCall
+from farebox.automation.execution.simulate_run import RunSimulator, SimulatedCall, unavailable_code
 from farebox.automation.plans.call_check import CHECK_FUNCTION
 from farebox.automation.runs.classify_error import ErrorNumbers, classify_simulation
 from farebox.automation.runs.retries import ErrorClass
@@ -58,12 +57,11 @@ class ConditionCheck:
         """Ask a target whether a run now would do something."""
         call = AuthorizedCall(contract_call(target, CHECK_FUNCTION.encode()), ())
         try:
-            async with asyncio.timeout(_CHECK_S):
-                return _judge(await self._simulator.simulate(call, owner))
+            return _judge(await self._simulator.simulate(call, owner, within_s=_CHECK_S))
         except TimeoutError:
             return CheckBroken(ErrorClass.PROGRAM, "check_timeout")
-        except RpcUnavailable:
-            return CheckBroken(ErrorClass.TRANSPORT, "network_unavailable")
+        except RpcUnavailable as outage:
+            return CheckBroken(ErrorClass.TRANSPORT, unavailable_code(outage))
 
 
 def _judge(simulated: SimulatedCall) -> ConditionAnswer:

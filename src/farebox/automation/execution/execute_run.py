@@ -33,6 +33,7 @@ from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading, Ledgers
+from farebox.stellar.simulation_slots import SimulationPurpose, simulating_for
 
 _REBUILDS: Final = 3  # of one execution, each after a wait for a channel
 _NEXT_LEDGER_S: Final = 15.0
@@ -103,7 +104,8 @@ class RunExecutor:
         return await self._steps.sender.resume(run, plan.terms)
 
     async def _check_and_send(self, run: Run, plan: StoredPlan, calls: RunCalls) -> Run | None:
-        answer = await self._ask(plan, calls)
+        with simulating_for(SimulationPurpose.POLL, plan.terms.owner):
+            answer = await self._ask(plan, calls)
         if isinstance(answer, CheckBroken):
             return await self._fail(run, answer.error, answer.code)
         if isinstance(answer, ConditionFails):

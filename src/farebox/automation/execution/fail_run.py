@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from farebox.automation.execution.build_run import FEE_CEILING
+from farebox.automation.execution.simulate_run import NO_SLOT
 from farebox.automation.runs.retries import ErrorClass, plan_retry
 from farebox.automation.runs.run import Run
 from farebox.automation.runs.run_journal import EndedAttempt, RunEnd, RunJournal
@@ -18,7 +19,7 @@ _LATEST_LOOK: Final = timedelta(hours=1)
 _LATEST_LOOK_AT_BUDGETS: Final = timedelta(minutes=5)  # what is given back is announced besides
 _LOOK_SHARE: Final = 4  # of the time that the run has waited
 _STOPPED_FOR: Final = timedelta(seconds=30)  # between two looks at the operator's switch
-_CHANNEL_WAIT: Final = timedelta(seconds=2)
+_OWN_CONGESTION: Final = timedelta(seconds=2)
 
 
 class RunFailures:
@@ -33,9 +34,13 @@ class RunFailures:
     ) -> Run | None:
         """Record an error of a run; `ended` is the attempt that proves it, where one was made.
 
+        Congestion of this service is no attempt: the run waits for a moment.
+
         Raises:
             DatabaseUnavailable: whether it was recorded is not known.
         """
+        if code == NO_SLOT:
+            return await self._wait(run, code)
         now = self._clock.now()
         attempts = run.attempts if ended is not None else run.attempts + 1
         retry = plan_retry(
@@ -70,7 +75,10 @@ class RunFailures:
 
     async def wait_for_channel(self, run: Run) -> Run | None:
         """Let a run wait for a channel; that is no attempt of it."""
-        after = replace(run, reason="no_channel", due_at=self._clock.now() + _CHANNEL_WAIT)
+        return await self._wait(run, "no_channel")
+
+    async def _wait(self, run: Run, reason: str) -> Run | None:
+        after = replace(run, reason=reason, due_at=self._clock.now() + _OWN_CONGESTION)
         return await self._journal.move(run, RunTrigger.RETRY, after)
 
 

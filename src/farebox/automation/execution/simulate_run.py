@@ -11,15 +11,24 @@ from typing import Final, Protocol
 from farebox.facilitator.verification.verify import Simulator
 from farebox.kernel.addresses import ZERO_ACCOUNT, Address
 from farebox.kernel.caller import OwnerId
+from farebox.kernel.slots import Requester
 from farebox.stellar.auth_entries import MAX_ENTRIES, AuthEntry, read_entry
+from farebox.stellar.ledger_clock import ClockStale
 from farebox.stellar.returned_value import read_returned_value
-from farebox.stellar.rpc import RawSimulation
+from farebox.stellar.rpc import RawSimulation, RpcUnavailable
 from farebox.stellar.scval import ScValue
 from farebox.stellar.simulation import Simulated, Simulation, read_simulation
-from farebox.stellar.simulation_slots import Requester, SimulationPurpose
+from farebox.stellar.simulation_slots import (
+    NoSimulationSlot,
+    SimulationPurpose,
+    current_requester,
+)
 from farebox.stellar.transactions import AuthorizedCall, simulation_envelope
 from farebox.stellar.xdr_reader import Malformed, decode_base64
 
+NETWORK_UNAVAILABLE: Final = "network_unavailable"
+NO_SLOT: Final = "no_simulation_slot"  # this service is busy, which is no attempt of a run
+UNREAD: Final = frozenset((NETWORK_UNAVAILABLE, NO_SLOT))  # it is not known what the run would do
 _SEQUENCE: Final = 1
 _FEE_SHARE: Final = (115, 100)  # of the simulated resource fee
 _FEE_BYTES: Final = 8  # the resource fee ends the resource data
@@ -46,25 +55,34 @@ class RecordedCall:
 class RecordingSimulator(Simulator, Protocol):
     """Simulates, and records which authorizations a call needs."""
 
+    async def simulate(
+        self, envelope: str, requester: Requester, *, within_s: float | None = None
+    ) -> RawSimulation: ...
     async def record(self, envelope: str, requester: Requester) -> RawSimulation: ...
 
 
 class RunSimulator:
-    """Simulates the calls of plans; each owner has a share of the slots."""
+    """Simulates the calls of plans; without `simulating_for` as those of the owner's runs."""
 
     def __init__(self, slots: RecordingSimulator) -> None:
         self._slots = slots
 
     async def simulate(
-        self, call: AuthorizedCall, owner: OwnerId, *, source: Address = ZERO_ACCOUNT
+        self,
+        call: AuthorizedCall,
+        owner: OwnerId,
+        *,
+        source: Address = ZERO_ACCOUNT,
+        within_s: float | None = None,
     ) -> SimulatedCall:
         """Simulate a call with its entries as they will be sent, by default as a source of nobody.
 
         Raises:
             RpcUnavailable: no node gave a usable answer.
+            TimeoutError: the simulation took longer than `within_s`.
         """
         envelope = simulation_envelope(call, source=source, sequence=_SEQUENCE)
-        raw = await self._slots.simulate(envelope, Requester(SimulationPurpose.AUTOMATION, owner))
+        raw = await self._slots.simulate(envelope, _requester_of(owner), within_s=within_s)
         returned = read_returned_value(raw.result, max_bytes=_MAX_RETURNED_BYTES)
         return SimulatedCall(read_simulation(raw.result), returned)
 
@@ -76,8 +94,17 @@ class RunSimulator:
         """
         bare = AuthorizedCall(call, ())
         envelope = simulation_envelope(bare, source=ZERO_ACCOUNT, sequence=_SEQUENCE)
-        raw = await self._slots.record(envelope, Requester(SimulationPurpose.AUTOMATION, owner))
+        raw = await self._slots.record(envelope, _requester_of(owner))
         return RecordedCall(read_simulation(raw.result), _recorded_entries(raw.result))
+
+
+def _requester_of(owner: OwnerId) -> Requester:
+    return current_requester() or Requester(SimulationPurpose.AUTOMATION, owner)
+
+
+def unavailable_code(outage: RpcUnavailable | ClockStale) -> str:
+    """The code of an error where the network could not be read."""
+    return NO_SLOT if isinstance(outage, NoSimulationSlot) else NETWORK_UNAVAILABLE
 
 
 def raise_resource_fee(simulated: Simulated) -> int:

@@ -24,7 +24,12 @@ from farebox.automation.execution.run_authority import (
     PLAN_UNREADABLE,
     RunNotPrepared,
 )
-from farebox.automation.execution.simulate_run import RecordedCall, RunSimulator, raise_resource_fee
+from farebox.automation.execution.simulate_run import (
+    UNREAD,
+    RecordedCall,
+    RunSimulator,
+    raise_resource_fee,
+)
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
@@ -189,7 +194,7 @@ class FirstRunTrial:
             return DryRunResult((check,), built.fee.highest_charge, ())
         if built.code in ONLY_TOO_EARLY:
             return None
-        if built.error is ErrorClass.TRANSPORT and built.code == "network_unavailable":
+        if built.error is ErrorClass.TRANSPORT and built.code in UNREAD:
             text = f"{terms.network} cannot be read now"
             raise RpcUnavailable(terms.network, text, certainly_not_sent=True)
         detail = f"The first transaction fails as of now: {built.code} ({built.error})."

@@ -15,6 +15,7 @@ from farebox.automation.execution.check_condition import (
 )
 from farebox.automation.execution.code_pin import PinState, check_pin
 from farebox.automation.execution.entry_reader import EntryReader
+from farebox.automation.execution.simulate_run import UNREAD
 from farebox.automation.execution.sponsorship import SponsoredRefused, SponsoredUnavailable
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
@@ -141,7 +142,7 @@ class Preflight:
         """The check of a target, and whether it says no."""
         answer = await self._parts.condition.ask(target, owner)
         if isinstance(answer, CheckBroken):
-            if answer.error is ErrorClass.TRANSPORT and answer.code == "network_unavailable":
+            if answer.error is ErrorClass.TRANSPORT and answer.code in UNREAD:
                 raise self._unavailable()
             detail = f"autolayer_check of {target}: {_BROKEN.get(answer.code, answer.code)}"
             return failed(answer.code, detail), False

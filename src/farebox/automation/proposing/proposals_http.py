@@ -1,6 +1,7 @@
 """`/v1/automations`: the declared routes of proposing, and their handlers."""
 
 import re
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Final, cast
 
@@ -37,6 +38,7 @@ from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 from farebox.kernel.pages import PaginationBody
+from farebox.stellar.simulation_slots import SimulationPurpose, simulating_for
 from farebox.web.endpoint import (
     Endpoint,
     Example,
@@ -50,7 +52,7 @@ from farebox.web.endpoint import (
     record_id,
     text,
 )
-from farebox.web.guard import Access, caller_of, quota_client
+from farebox.web.guard import Access, caller_of, quota_client, share_name
 from farebox.web.paging import PAGE_ERRORS, PAGE_PARAMETERS, cut_page, read_page
 from farebox.web.query_string import read_values
 from farebox.web.request_body import UnreadableBody, member_of, read_body
@@ -190,6 +192,11 @@ PREFLIGHT: Final = RouteDeclaration(
 )
 
 
+def _previewing(scope: Scope) -> AbstractContextManager[None]:
+    """Count simulations in the caller's share of previews: nothing is paid yet."""
+    return simulating_for(SimulationPurpose.PREVIEW, share_name(scope))
+
+
 class CreateProposal:
     """Propose a plan: 201."""
 
@@ -198,13 +205,14 @@ class CreateProposal:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request, key = await _read_request(receive), _read_key(scope)
-        detail = await self._proposing.create(
-            caller_of(scope),
-            context_of(scope).request_id,
-            request,
-            key=key,
-            client=quota_client(scope),
-        )
+        with _previewing(scope):
+            detail = await self._proposing.create(
+                caller_of(scope),
+                context_of(scope).request_id,
+                request,
+                key=key,
+                client=quota_client(scope),
+            )
         await send_json(send, 201, _encode(detail_body(detail, self._reader.clock.now())))
 
 
@@ -216,7 +224,8 @@ class PreviewProposal:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = await _read_request(receive)
-        previewed = await self._proposing.preview(caller_of(scope), request)
+        with _previewing(scope):
+            previewed = await self._proposing.preview(caller_of(scope), request)
         await send_json(send, 200, _encode(preview_body(previewed)))
 
 
@@ -261,7 +270,8 @@ class ShowProposal(_ReaderHandler):
     """Show one of the caller's plans."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        detail = await self._reader.find(caller_of(scope).owner, scope["path_params"]["id"])
+        with _previewing(scope):
+            detail = await self._reader.find(caller_of(scope).owner, scope["path_params"]["id"])
         await send_json(send, 200, _encode(detail_body(detail, self._reader.clock.now())))
 
 
@@ -269,7 +279,9 @@ class ShowSession(_ReaderHandler):
     """Show what the wallet signs for a plan."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        session = await self._reader.session(caller_of(scope).owner, scope["path_params"]["id"])
+        owner, proposal_id = caller_of(scope).owner, scope["path_params"]["id"]
+        with _previewing(scope):
+            session = await self._reader.session(owner, proposal_id)
         await send_json(send, 200, _encode(session))
 
 
@@ -277,7 +289,9 @@ class JudgeProposal(_ReaderHandler):
     """Judge a plan's first run."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        report = await self._reader.preflight(caller_of(scope).owner, scope["path_params"]["id"])
+        owner, proposal_id = caller_of(scope).owner, scope["path_params"]["id"]
+        with _previewing(scope):
+            report = await self._reader.preflight(owner, proposal_id)
         await send_json(send, 200, _encode(preflight_body(report)))
 
 

@@ -8,6 +8,7 @@ from farebox.automation.execution.check_condition import (
     ConditionHolds,
 )
 from farebox.automation.execution.run_authority import NO_DRIFT, PLAN_UNREADABLE, RunNotPrepared
+from farebox.automation.execution.simulate_run import unavailable_code
 from farebox.automation.plans.plan import RebalancePlan
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.retries import ErrorClass
@@ -77,8 +78,8 @@ class RebalanceChoice:
             found = await self._trade(terms, plan, now)
         except ReadRefused as failed:
             return CheckBroken(failed.error, failed.code)
-        except RpcUnavailable:
-            return CheckBroken(ErrorClass.TRANSPORT, "network_unavailable")
+        except RpcUnavailable as outage:
+            return CheckBroken(ErrorClass.TRANSPORT, unavailable_code(outage))
         has_drifted = found is not None
         return ConditionHolds(now.sequence) if has_drifted else ConditionFails(now.sequence)
 

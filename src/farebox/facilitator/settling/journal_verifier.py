@@ -19,7 +19,8 @@ from farebox.facilitator.verification.verdict import Accepted, Rejected, SignedT
 from farebox.facilitator.verification.verify import PaymentJudge
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller
-from farebox.stellar.simulation_slots import Requester, SimulationPurpose
+from farebox.kernel.slots import Requester
+from farebox.stellar.simulation_slots import SimulationPurpose
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason

@@ -41,7 +41,8 @@ from farebox.facilitator.verification.verify import PaymentJudge
 from farebox.kernel.caller import Caller, budget_owner
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.stellar.simulation_slots import Requester, SimulationPurpose
+from farebox.kernel.slots import Requester
+from farebox.stellar.simulation_slots import SimulationPurpose
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.submission.fate import SentEnvelope
 from farebox.x402.payment import Payment

@@ -21,6 +21,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
+from farebox.kernel.slots import Requester
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading, Ledgers
 from farebox.stellar.network_state import FeeMarket
 from farebox.stellar.rpc import RawSimulation, RpcUnavailable
@@ -31,7 +32,6 @@ from farebox.stellar.simulation import (
     SimulationRefused,
     read_simulation,
 )
-from farebox.stellar.simulation_slots import Requester
 from farebox.stellar.transactions import simulation_envelope
 from farebox.x402.payment import Payment, PaymentTerms
 from farebox.x402.reasons import Reason

@@ -43,6 +43,7 @@ class UpstreamRequest:
     max_response_bytes: int
     headers: tuple[Header, ...] = field(default=(), repr=False)  # a credential may be among them
     credential: Secret[str] | None = None  # the value that is among them
+    owner: str = ""  # of the wrapper, under the name of its share
 
 
 class Relay:
@@ -51,8 +52,10 @@ class Relay:
     def __init__(self, client: OutboundClient, breaker: UpstreamBreaker, clock: Clock) -> None:
         self._client, self._breaker, self._clock = client, breaker, clock
 
-    async def check(self, url: str) -> None:
+    async def check(self, url: str, *, owner: str = "") -> None:
         """Check, before money moves, that a request may be sent to the URL now.
+
+        `owner` is the wrapper's, under the name of its share.
 
         Raises:
             UpstreamUnavailable: its breaker is open, its name has no public address, or too many
@@ -64,7 +67,7 @@ class Relay:
         if not self._client.has_room:
             raise UpstreamUnavailable(_FULL_RETRY_S)
         try:
-            await self._client.check_address(url, deadline_s=_CHECK_S)
+            await self._client.check_address(url, deadline_s=_CHECK_S, owner=owner)
         except (CallRefused, CallNotSent) as error:
             self.record_failure(url, error)
             raise UpstreamUnavailable(_CHECK_S) from None
@@ -85,6 +88,7 @@ class Relay:
             body_length=request.body.length if is_long else None,
             deadline_s=request.timeout_s,
             max_answer_bytes=request.max_response_bytes,
+            owner=request.owner,
         )
         async with self._client.call(outbound) as response:
             yield response

@@ -1,26 +1,34 @@
 """The dry run of a wrapper: everything that a paid request needs, and no payment."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Final, Protocol
 
 from farebox.gateway.offers.offer import GatewayUrl, build_offer
 from farebox.gateway.upstream_credentials import UpstreamCredentials
 from farebox.gateway.wrapper import PricedCall, Wrapper, WrapperSettings, route_terms
 from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper
+from farebox.kernel.caller import Caller
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
-from farebox.outbound.client import OutboundClient
-from farebox.outbound.faults import CallNotSent, CallOutcomeUnknown, CallRefused
+from farebox.kernel.slots import NoSlot, Requester, SlotLimits, Slots
+from farebox.outbound.client import MAX_CALLS, OutboundClient
+from farebox.outbound.faults import CallNotSent, CallOutcomeUnknown, CallRefused, NotSentReason
 from farebox.outbound.request import OutboundRequest
 
 _CALL_S: Final = 10.0
+_SLOTS: Final = SlotLimits(MAX_CALLS, per_client=MAX_CALLS // 8, wait_s=5.0, next_wait_s=5.0)
+
+
+class _Purpose(IntEnum):
+    CHECK = 0
 
 
 class SettingsChecks(Protocol):
     """The checks of settings that need the network, as `NetworkChecks` makes them."""
 
-    async def check(self, settings: WrapperSettings) -> None:
-        """Check upstream and recipients.
+    async def check(self, settings: WrapperSettings, caller: Caller) -> None:
+        """Check upstream and recipients, as part of the caller's share.
 
         Raises:
             InvalidWrapper: the upstream is not public, or a recipient cannot be paid.
@@ -63,17 +71,18 @@ class WrapperCheck:
     ) -> None:
         self._client, self._checks, self._credentials = client, checks, credentials
         self._gateway, self._clock = gateway, clock
+        self._slots = Slots(MAX_CALLS, {_Purpose.CHECK: _SLOTS})
 
-    async def check(self, wrapper: Wrapper) -> CheckedWrapper:
-        """Check a wrapper, enabled or not.
+    async def check(self, wrapper: Wrapper, caller: Caller) -> CheckedWrapper:
+        """Check the caller's wrapper, enabled or not.
 
         Raises:
-            Outage: the settings cannot be checked now.
+            Outage: the settings cannot be checked now, or too many checks are under way.
         """
         settings_problem = credential_problem = None
         headers: tuple[tuple[str, str], ...] = ()
         try:
-            await self._checks.check(wrapper.settings)
+            await self._checks.check(wrapper.settings, caller)
         except InvalidWrapper as invalid:
             settings_problem = invalid.message
         try:
@@ -83,7 +92,7 @@ class WrapperCheck:
         except Outage:
             credential_problem = "The secret cannot be read."
         began = self._clock.monotonic()
-        problem, status = await self._call(wrapper, headers)
+        problem, status = await self._call(wrapper, headers, caller.share)
         took_ms = round((self._clock.monotonic() - began) * 1000)
         return CheckedWrapper(
             settings_problem,
@@ -95,17 +104,34 @@ class WrapperCheck:
         )
 
     async def _call(
-        self, wrapper: Wrapper, headers: tuple[tuple[str, str], ...]
+        self, wrapper: Wrapper, headers: tuple[tuple[str, str], ...], share: str
     ) -> tuple[str | None, int | None]:
-        """Send a HEAD request; return the problem and the status."""
+        """Send a HEAD request; return the problem and the status.
+
+        Raises:
+            CallNotSent: this service had no room for it.
+        """
+        requester = Requester(_Purpose.CHECK, share)
+        try:
+            await self._slots.take(requester)
+        except NoSlot:
+            raise CallNotSent(NotSentReason.BUSY) from None
         request = OutboundRequest(
-            wrapper.settings.upstream.url, method="HEAD", headers=headers, deadline_s=_CALL_S
+            wrapper.settings.upstream.url,
+            method="HEAD",
+            headers=headers,
+            deadline_s=_CALL_S,
+            owner=share,
         )
         try:
             async with self._client.call(request) as response:
                 return None, response.status
         except (CallRefused, CallNotSent, CallOutcomeUnknown) as error:
+            if isinstance(error, CallNotSent) and error.is_own_congestion:
+                raise
             return f"The upstream cannot be called: {error.reason.value}.", None
+        finally:
+            self._slots.release(requester)
 
 
 def _offer(wrapper: Wrapper, gateway: GatewayUrl) -> dict[str, Any]:

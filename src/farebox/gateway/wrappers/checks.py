@@ -9,8 +9,10 @@ from farebox.facilitator.verification.operator_rules import AssetPolicy, AssetRu
 from farebox.gateway.wrapper import WrapperSettings, WrapperTerm, route_terms
 from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper
 from farebox.kernel.addresses import Address
+from farebox.kernel.caller import Caller
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
+from farebox.kernel.slots import Requester
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.faults import CallNotSent, CallRefused, NotSentReason
 from farebox.stellar.balance_call import balance_envelope
@@ -23,6 +25,7 @@ from farebox.stellar.simulation import (
     UnreadableSimulation,
     read_simulation,
 )
+from farebox.stellar.simulation_slots import SimulationPurpose, SimulationSlots
 from farebox.stellar.soroban_rpc import SorobanRpc
 
 _RESOLVE_S: Final = 5.0
@@ -36,6 +39,7 @@ class PaymentNetwork:
     """A network that the service settles on; `is_ours` recognizes the operator's accounts."""
 
     node: SorobanRpc
+    simulations: SimulationSlots
     assets: AssetPolicy
     is_ours: Callable[[Address], bool]
 
@@ -46,24 +50,26 @@ class NetworkChecks:
     def __init__(self, client: OutboundClient, networks: Mapping[Network, PaymentNetwork]) -> None:
         self._client, self._networks = client, networks
 
-    async def check(self, settings: WrapperSettings) -> None:
+    async def check(self, settings: WrapperSettings, caller: Caller) -> None:
         """Check the upstream's address, and that every recipient can hold its tokens.
+
+        Lookups and simulations count in the caller's share.
 
         Raises:
             InvalidWrapper: the upstream is this service or not public, a network is not served, or
                 a recipient cannot be paid.
             Outage: it cannot be checked now.
         """
-        await self._check_upstream(settings.upstream.url)
+        await self._check_upstream(settings.upstream.url, caller.share)
         routes = (route_terms(settings, each) for each in settings.routes)
         terms = {term for own in (settings.terms, *routes) for term in own}
         pairs = {(term.network, term.asset, term.pay_to): term for term in terms}
         for _, term in sorted(pairs.items()):
-            await self._check_recipient(term)
+            await self._check_recipient(term, caller.share)
 
-    async def _check_upstream(self, url: str) -> None:
+    async def _check_upstream(self, url: str, share: str) -> None:
         try:
-            await self._client.check_address(url, deadline_s=_RESOLVE_S)
+            await self._client.check_address(url, deadline_s=_RESOLVE_S, owner=share)
         except CallRefused as refusal:
             why = f"It cannot be called: {refusal.reason.value}."
             raise InvalidWrapper("upstreamUrl", why) from None
@@ -73,7 +79,7 @@ class NetworkChecks:
             why = f"It cannot be called: {error.reason.value}."
             raise InvalidWrapper("upstreamUrl", why) from None
 
-    async def _check_recipient(self, term: WrapperTerm) -> None:
+    async def _check_recipient(self, term: WrapperTerm, share: str) -> None:
         network = self._networks.get(term.network)
         if network is None:
             raise InvalidWrapper("network", f"{term.network.value} is not served here.")
@@ -81,12 +87,14 @@ class NetworkChecks:
             raise InvalidWrapper("payTo", "It is an account of the service itself.")
         if not await _is_settled(term, network):
             raise InvalidWrapper("asset", f"It is not settled here on {term.network.value}.")
-        await _check_balance(term, network)
+        await _check_balance(term, network, share)
 
 
-async def _check_balance(term: WrapperTerm, network: PaymentNetwork) -> None:
+async def _check_balance(term: WrapperTerm, network: PaymentNetwork, share: str) -> None:
     """Check, by a simulated call, that the recipient can hold the token."""
-    answer = await network.node.simulate(balance_envelope(term.asset, term.pay_to))
+    envelope = balance_envelope(term.asset, term.pay_to)
+    requester = Requester(SimulationPurpose.PREVIEW, share)
+    answer = await network.simulations.simulate(envelope, requester)
     simulation = read_simulation(answer.result)
     match simulation:
         case Simulated():

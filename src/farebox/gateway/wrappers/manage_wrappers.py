@@ -43,8 +43,8 @@ class TooManyWrappers(Refusal):
 class WrapperChecks(Protocol):
     """The checks of settings that need the network; no transaction is open meanwhile."""
 
-    async def check(self, settings: WrapperSettings) -> None:
-        """Check upstream and recipients.
+    async def check(self, settings: WrapperSettings, caller: Caller) -> None:
+        """Check upstream and recipients, as part of the caller's share.
 
         Raises:
             InvalidWrapper: the upstream is not public, or a recipient cannot be paid.
@@ -122,7 +122,7 @@ class Wrappers:
         if slug is not None and not is_slug(slug):
             raise InvalidWrapper("slug", "It has 3 to 63 lower-case letters, digits and hyphens.")
         await self._owner_locks.count_change(caller.owner)
-        await self._checks.check(settings)
+        await self._checks.check(settings, caller)
         wrapper_id = new_id(ID_KIND)
         async with self._owner_locks.hold(caller.owner), self._database.transaction() as db:
             await wrapper_store.lock_owner(db, caller.owner)
@@ -192,7 +192,7 @@ class Wrappers:
         settings = change_settings(known.settings, fields)
         listings = await self._listings.prepare(known.slug, settings)
         if _needs_checks(known.settings, settings):
-            await self._checks.check(settings)
+            await self._checks.check(settings, caller)
         async with self._change(caller, request_id, known, Action.WRAPPER_UPDATED) as (db, locked):
             _check_revision(known, locked)
             await _check_secret(db, caller.owner, settings)
@@ -213,7 +213,7 @@ class Wrappers:
         """
         await self._owner_locks.count_change(caller.owner)
         known = await self.find(caller.owner, wrapper_id)
-        await self._checks.check(known.settings)
+        await self._checks.check(known.settings, caller)
         listings = await self._listings.prepare(known.slug, known.settings)
         async with self._change(caller, request_id, known, Action.WRAPPER_ENABLED) as (db, locked):
             _check_revision(known, locked)

@@ -15,7 +15,8 @@ from farebox.storage.pool import Connection, Row
 QUOTA: Final = ClientQuota("wrappers", per_client=50, in_total=10_000)
 SECRET_REFERENCE: Final = "wrappers_secret_id_fkey"  # noqa: S105 - the name of a constraint
 _COLUMNS: Final = (
-    "id, owner, slug, settings, is_enabled, is_established, revision, created_at, updated_at"
+    "id, owner, slug, settings, is_enabled, is_established, revision, created_at, updated_at,"
+    " client"
 )
 _SETTINGS: Final = msgspec.json.Decoder(WrapperSettings)
 
@@ -230,4 +231,5 @@ def _read(row: Row) -> Wrapper:
         revision=row["revision"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
+        site=row["client"],
     )

@@ -299,7 +299,7 @@ class CheckWrapper:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller, wrapper_id = caller_of(scope), scope["path_params"]["id"]
         wrapper = await self._wrappers.find_to_check(caller.owner, wrapper_id)
-        await send_json(send, 200, _encode(check_body(await self._check.check(wrapper))))
+        await send_json(send, 200, _encode(check_body(await self._check.check(wrapper, caller))))
 
 
 class DisableWrapper(_Handler):

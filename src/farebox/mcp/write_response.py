@@ -1,4 +1,4 @@
-"""Large responses that their callers have not read yet: their number is bounded with the calls."""
+"""Write a response as fast as its caller takes it."""
 
 import asyncio
 from typing import Final
@@ -13,26 +13,16 @@ STALL_S: Final = 30.0  # until the caller takes more of a response
 _PIECE_BYTES: Final = 16 * 1024
 
 
-class UnsentResponses:
-    """Writes responses; `count` large ones are in memory because their callers read slowly."""
+async def write_response(send: Send, body: bytes) -> None:
+    """Write a 200 with this JSON; a large one in pieces.
 
-    def __init__(self) -> None:
-        self.count = 0
-
-    async def write(self, send: Send, body: bytes) -> None:
-        """Write a 200 with this JSON; a large one in pieces, as fast as the caller takes them.
-
-        Raises:
-            ClientDisconnect: the caller took nothing for 30 seconds.
-        """
-        if len(body) <= LARGE_BYTES:
-            await send_json(send, 200, body)
-            return
-        self.count += 1
-        try:
-            await _write_in_pieces(send, body)
-        finally:
-            self.count -= 1
+    Raises:
+        ClientDisconnect: the caller took nothing for 30 seconds.
+    """
+    if len(body) <= LARGE_BYTES:
+        await send_json(send, 200, body)
+    else:
+        await _write_in_pieces(send, body)
 
 
 async def _write_in_pieces(send: Send, body: bytes) -> None:

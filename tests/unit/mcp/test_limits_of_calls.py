@@ -1,0 +1,29 @@
+import asyncio
+
+import pytest
+
+from farebox.kernel.slots import NoSlot, Requester, Slots
+from farebox.mcp import paid_call
+from farebox.mcp.paid_call import CallKind, limits_of_calls
+
+
+async def _take(slots: Slots, kind: CallKind, client: str, times: int) -> int:
+    """Return how many slots a client got."""
+    got = await asyncio.gather(
+        *(slots.take(Requester(kind, client)) for _ in range(times)), return_exceptions=True
+    )
+    return sum(not isinstance(each, NoSlot) for each in got)
+
+
+@pytest.mark.parametrize("most", [8, 32, 1_000])
+async def test_two_callers_that_flood_leave_half_of_the_calls_of_each_kind(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(paid_call, "_SLOT_S", 0.0)
+    slots, share = Slots(most, limits_of_calls(most)), most // 8
+    for client in ("first", "second"):
+        for kind in CallKind:
+            assert await _take(slots, kind, client, most) == share
+    for client in ("third", "fourth"):
+        for kind in CallKind:
+            assert await _take(slots, kind, client, 1) == 1
