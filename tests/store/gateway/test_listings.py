@@ -36,14 +36,14 @@ ROUTES: Final = [
 class Catalog:
     """The wrappers of one owner, with the catalog behind them."""
 
-    def __init__(self, database: Database, *, keys_per_recipient: int = 1000) -> None:
+    def __init__(self, database: Database, *, places: int = 1000) -> None:
         self.database, self.index = database, RecordingIndex()
         listings = CatalogListings(
             self.index,
             DirectReader(),
             SystemClock(),
             GATEWAY,
-            keys_per_recipient=keys_per_recipient,
+            places=places,
         )
         self.caller: Caller = new_owner()
         self.wrappers: Wrappers = wrappers_of(database, listings=listings)
@@ -164,7 +164,7 @@ async def test_another_recipient_keeps_no_counts_of_the_one_before(
 
 
 async def test_recipient_has_a_maximum_number_of_listings(database: Database) -> None:
-    catalog = Catalog(database, keys_per_recipient=3)
+    catalog = Catalog(database, places=3)
     first = await catalog.enabled(routes=ROUTES)
     with pytest.raises(TooManyListings):
         await catalog.enabled(name="Other")
@@ -175,7 +175,7 @@ async def test_recipient_has_a_maximum_number_of_listings(database: Database) ->
 
 
 async def test_refused_enabling_leaves_the_wrapper_disabled(database: Database) -> None:
-    catalog = Catalog(database, keys_per_recipient=0)
+    catalog = Catalog(database, places=0)
     created = await catalog.wrappers.create(catalog.caller, "r", wrapper_fields())
     with pytest.raises(TooManyListings):
         await catalog.wrappers.enable(catalog.caller, "r", created.id)
