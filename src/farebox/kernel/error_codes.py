@@ -147,7 +147,7 @@ class ErrorCode(StrEnum):
         409,
         "A recipient has the maximum number of listings on its network.",
     )
-    TOO_MANY_WRAPPERS = "too_many_wrappers", 409, "The owner has the maximum number of wrappers."
+    TOO_MANY_WRAPPERS = "too_many_wrappers", 409, "The owner holds the maximum number of slugs."
     PAYMENT_USED = (
         "payment_used",
         409,
