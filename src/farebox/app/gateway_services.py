@@ -153,7 +153,9 @@ def _endpoints(
     wrappers = _wrappers(settings, pools, clock, needs, checks)
     check = WrapperCheck(checking, checks, UpstreamCredentials(needs.vault.reader), url, clock)
     payments = Payments(pools.accounts)
-    documents = OriginDocuments(pools.searching, clock, url, version("farebox"))
+    documents = OriginDocuments(
+        pools.searching, clock, url, version("farebox"), contact=settings.contact
+    )
     return [
         *wrapper_endpoints(wrappers, check, url),
         *analytics_endpoints(Analytics(pools.accounts, clock), wrappers),

@@ -53,6 +53,22 @@ def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneR
     async def users(db: Connection, limit: int) -> int:
         return await session_store.delete_users(db, kept=USERS_KEPT, limit=limit)
 
+    return [
+        *(
+            PruneRule(f"envelopes_{network.name.lower()}", EnvelopeRetention(network, own).prune)
+            for network, own in ledgers.items()
+        ),
+        PruneRule("sponsor_spend", spend),
+        PruneRule("usage_counts", answered),
+        PruneRule("settlement_usage", settled),
+        PruneRule("users", users),
+        *_gateway_rules(),
+    ]
+
+
+def _gateway_rules() -> list[PruneRule]:
+    """Make the rules of wrappers, their requests and their responses."""
+
     async def responses(db: Connection, limit: int) -> int:
         return await response_store.delete_expired(db, limit=limit)
 
@@ -66,14 +82,6 @@ def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneR
         return await delete_abandoned_wrappers(db, kept=SLUGS_KEPT, limit=limit)
 
     return [
-        *(
-            PruneRule(f"envelopes_{network.name.lower()}", EnvelopeRetention(network, own).prune)
-            for network, own in ledgers.items()
-        ),
-        PruneRule("sponsor_spend", spend),
-        PruneRule("usage_counts", answered),
-        PruneRule("settlement_usage", settled),
-        PruneRule("users", users),
         PruneRule("gateway_responses", responses),
         PruneRule("gateway_requests", requests),
         PruneRule("wrapper_slugs", slugs),

@@ -91,13 +91,13 @@ async def lock_places(db: Connection, network: Network, *holder: str) -> None:
     Taken before any listing is locked, never after, so that there is no deadlock.
     """
     await db.execute(
-        "SELECT pg_advisory_xact_lock($1, hashtext($2))", _PLACES, " ".join((network.value, *holder))
+        "SELECT pg_advisory_xact_lock($1, hashtext($2))",
+        _PLACES,
+        " ".join((network.value, *holder)),
     )
 
 
-async def has_other_recipient(
-    db: Connection, network: Network, host: str, pay_to: Address
-) -> bool:
+async def has_other_recipient(db: Connection, network: Network, host: str, pay_to: Address) -> bool:
     """Whether a key under the host is bound to another recipient."""
     found: bool = await db.fetchval(
         f"""
@@ -128,9 +128,7 @@ async def count_keys(
     )
 
 
-async def insert_listing(
-    db: Connection, new: SettledResource, ownership: Ownership
-) -> int | None:
+async def insert_listing(db: Connection, new: SettledResource, ownership: Ownership) -> int | None:
     """Insert a listing bound to the paid recipient; None when the key exists."""
     listing_id: int | None = await db.fetchval(
         """
