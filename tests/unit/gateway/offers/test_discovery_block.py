@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-import jsonschema
+import jsonschema_rs
 import pytest
 from x402.extensions.bazaar.facilitator import validate_discovery_extension
 from x402.extensions.bazaar.types import parse_discovery_extension
@@ -24,6 +24,10 @@ def block(method: str, schema: Json | None) -> Json:
     text = "" if schema is None else json.dumps(schema)
     route = PricedRoute(method, RouteTemplate("/a"), input_schema=text)  # type: ignore[arg-type]  # one of the five
     return build_discovery_block(method, route, slug="weather", prefix="/gateway")
+
+
+def is_valid(value: object, schema: Json) -> bool:
+    return jsonschema_rs.Draft202012Validator(schema).is_valid(value)
 
 
 def input_of(built: Json) -> tuple[Json, Json]:
@@ -55,12 +59,10 @@ def test_body_with_a_required_member_has_the_seller_s_schema_alone(method: str) 
     assert described["properties"]["body"] == TAKES_CITY
     assert info["body"] == {"city": "stringxx"}
     for fault in ({}, {"units": "C"}, {"city": 7}):
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({"input": info | {"body": fault}}, built["schema"])
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(
-            {"input": {name: info[name] for name in info if name != "body"}}, built["schema"]
-        )
+        assert not is_valid({"input": info | {"body": fault}}, built["schema"])
+    without = {name: info[name] for name in info if name != "body"}
+    assert not is_valid({"input": without}, built["schema"])
+    assert is_valid({"input": info}, built["schema"])
 
 
 def test_body_without_a_schema_is_any_object() -> None:
@@ -88,7 +90,7 @@ EXAMPLES: Final[list[tuple[Json, object]]] = [
 def test_example_of_a_body_is_one_that_its_schema_accepts(schema: Json, example: object) -> None:
     built = block("POST", schema)
     assert built["info"]["input"]["body"] == example
-    jsonschema.validate(example, schema)
+    assert is_valid(example, schema)
     stock = validate_discovery_extension(parse_discovery_extension(built))
     assert stock.valid, stock.errors
 

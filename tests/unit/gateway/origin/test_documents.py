@@ -140,7 +140,7 @@ def test_operation_without_an_input_takes_any_query() -> None:
 
 
 def test_body_with_a_required_member_is_required() -> None:
-    routes = [
+    routes: list[dict[str, Any]] = [
         {"method": "POST", "path": "/a", "input": {"type": "object", "required": ["city"]}},
         {"method": "POST", "path": "/b"},
     ]
