@@ -16,7 +16,7 @@ from bench.search_listings import Generator, Synthetic
 from bench.search_rows import extensions_of
 from bench.search_samples import log_to_stderr, percentile
 from farebox.catalog import listing_store
-from farebox.catalog.listing import ListedTerms, ListingType, Metadata, Resource
+from farebox.catalog.listing import ListedTerms, ListingType, Metadata, Ownership, Resource
 from farebox.catalog.search_document import SearchIndex
 from farebox.catalog.settled_payment import SettledPayment, SettledResource
 from farebox.facilitator.settlement import PaymentIdentity
@@ -90,9 +90,11 @@ class Writer:
         async with self._database.transaction() as db:
             binding = await listing_store.find_binding(db, network, new.resource.key)
             if binding is None:
-                await listing_store.lock_recipient(db, network, pay_to)
-                await listing_store.count_keys(db, network, pay_to)
-                listing_id = await listing_store.insert_listing(db, new)
+                host, ownership = new.resource.host, Ownership.UNVERIFIED
+                await listing_store.lock_places(db, network, host)
+                await listing_store.has_other_recipient(db, network, host, pay_to)
+                await listing_store.count_keys(db, network, host, pay_to, ownership)
+                listing_id = await listing_store.insert_listing(db, new, ownership)
             else:
                 listing_id = binding.listing_id
                 await listing_store.update_resource(db, listing_id, new)

@@ -16,7 +16,7 @@ from farebox.app.lifespan import restart_on_failure
 from farebox.app.settings import Settings
 from farebox.app.vault_services import VaultServices
 from farebox.catalog.discovery.canonical_url import CanonicalUrl, read_url
-from farebox.catalog.ingestion.ingest import KEYS_PER_RECIPIENT
+from farebox.catalog.ingestion.ingest import PLACES
 from farebox.facilitator.settling.settle import Settler
 from farebox.gateway.analytics.analytics_http import analytics_endpoints
 from farebox.gateway.analytics.read_analytics import Analytics
@@ -156,7 +156,9 @@ def _endpoints(
     wrappers = _wrappers(settings, pools, clock, needs, checks)
     check = WrapperCheck(checking, checks, UpstreamCredentials(needs.vault.reader), url, clock)
     payments = Payments(pools.accounts)
-    documents = OriginDocuments(pools.searching, clock, url, version("farebox"))
+    documents = OriginDocuments(
+        pools.searching, clock, url, version("farebox"), contact=settings.contact
+    )
     return [
         *wrapper_endpoints(wrappers, check, url),
         *analytics_endpoints(Analytics(pools.accounts, clock), wrappers),
@@ -174,7 +176,7 @@ def _wrappers(
         needs.catalog.reader,
         clock,
         url,
-        keys_per_recipient=KEYS_PER_RECIPIENT,
+        places=PLACES,
         is_listed=is_listable(settings, url),
     )
     changes = ActionQuota(needs.ingress.limiter, change_limit(settings.ingress.changes_per_minute))

@@ -17,6 +17,8 @@ from farebox.facilitator.budgets.budget import oldest_day, utc_day
 from farebox.facilitator.journal.retention import EnvelopeRetention
 from farebox.gateway.analytics import request_store
 from farebox.gateway.delivery import response_store
+from farebox.gateway.wrappers import wrapper_store
+from farebox.gateway.wrappers.manage_wrappers import delete_abandoned_wrappers
 from farebox.ingress import usage_store
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -26,6 +28,7 @@ from farebox.storage.prune import PruneRule
 
 USAGE_KEPT_DAYS: Final = 400  # a year and the month of the review
 REQUESTS_KEPT: Final = timedelta(days=30)  # of wrappers; the sums of their days stay
+SLUGS_KEPT: Final = timedelta(days=90)  # of deleted wrappers, and wrappers that were never enabled
 USERS_KEPT: Final = timedelta(days=30)  # since the last sign-in; sessions live for hours
 
 
@@ -50,12 +53,6 @@ def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneR
     async def users(db: Connection, limit: int) -> int:
         return await session_store.delete_users(db, kept=USERS_KEPT, limit=limit)
 
-    async def responses(db: Connection, limit: int) -> int:
-        return await response_store.delete_expired(db, limit=limit)
-
-    async def requests(db: Connection, limit: int) -> int:
-        return await request_store.delete_old(db, kept=REQUESTS_KEPT, limit=limit)
-
     return [
         *(
             PruneRule(f"envelopes_{network.name.lower()}", EnvelopeRetention(network, own).prune)
@@ -65,8 +62,30 @@ def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneR
         PruneRule("usage_counts", answered),
         PruneRule("settlement_usage", settled),
         PruneRule("users", users),
+        *_gateway_rules(),
+    ]
+
+
+def _gateway_rules() -> list[PruneRule]:
+    """Make the rules of wrappers, their requests and their responses."""
+
+    async def responses(db: Connection, limit: int) -> int:
+        return await response_store.delete_expired(db, limit=limit)
+
+    async def requests(db: Connection, limit: int) -> int:
+        return await request_store.delete_old(db, kept=REQUESTS_KEPT, limit=limit)
+
+    async def slugs(db: Connection, limit: int) -> int:
+        return await wrapper_store.delete_expired_slugs(db, kept=SLUGS_KEPT, limit=limit)
+
+    async def abandoned(db: Connection, limit: int) -> int:
+        return await delete_abandoned_wrappers(db, kept=SLUGS_KEPT, limit=limit)
+
+    return [
         PruneRule("gateway_responses", responses),
         PruneRule("gateway_requests", requests),
+        PruneRule("wrapper_slugs", slugs),
+        PruneRule("abandoned_wrappers", abandoned),
     ]
 
 

@@ -41,6 +41,10 @@ _OPTION: Final = re.compile(r"[a-z_][a-z0-9_.]*", re.ASCII)
 _PORTS: Final = re.compile(r"[0-9]{1,5}(,[0-9]{1,5})*", re.ASCII)
 _NO_PORT: Final = 2**16
 _LOCAL_NAME: Final = "localhost"
+_LONGEST_CONTACT: Final = 200
+_CONTACT: Final = re.compile(
+    r"(https://[a-z0-9.-]+(:[0-9]+)?(/[!-~]*)?|[A-Za-z0-9._+-]+@[a-z0-9.-]+)\Z", re.ASCII
+)
 
 
 def _check(*conditions: object) -> None:
@@ -244,6 +248,13 @@ def public_url(text: str) -> str:
     is_usual = port in (None, 443 if parts.scheme == "https" else 80)
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" + ("" if is_usual else f":{port}")
+
+
+@rule("an https:// URL or an e-mail address, at most 200 characters")
+def contact(text: str) -> str:
+    """Parse the operator's contact."""
+    _check(len(text) <= _LONGEST_CONTACT, _CONTACT.match(text))
+    return text
 
 
 @rule("the secret seed of a Stellar account (S and 55 more characters)", is_secret=True)

@@ -284,6 +284,9 @@ class Settings:
     ledger_time_tolerance_s: int = setting("LEDGER_TIME_TOLERANCE_S", rules.whole(0, 1800), "120",
         "how far a node's close time may be ahead of the database's clock; beyond it the node's "
         "response counts as none (0 = any, for a network whose clock is moved)")
+    contact: str | None = optional("CONTACT", rules.contact,
+        "who runs the service: an https:// URL or an e-mail address, shown as `info.contact` of "
+        "`/openapi.json`", "nobody is named")
     lists_local_urls: bool = setting("CATALOG_LOCAL", _SWITCH, "0",
         "1 lists local URLs too", is_local=True)
     catalog_probe: bool = setting("CATALOG_PROBE", _SWITCH, "0",

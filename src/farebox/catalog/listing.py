@@ -47,6 +47,11 @@ class Metadata:
     icon_url: str | None = None
 
 
+def host_of(canonical_url: str) -> str:
+    """Return the host of a canonical URL without its port: `LISTED_HOST` in SQL."""
+    return canonical_url.split("/", 3)[2].partition(":")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """The resource that accepted discovery data describes."""
@@ -61,6 +66,11 @@ class Resource:
     tool_name: str | None = None  # MCP only
     method: str | None = None  # HTTP only
     paid_url: str = ""  # the URL that was paid for, without a template; not shown
+
+    @property
+    def host(self) -> str:
+        """The host of the URL without its port; `tool` for a tool without a URL."""
+        return host_of(self.url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,23 @@ Every function is one statement. `db` is a connection, inside a transaction wher
 or written.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
 
-from farebox.catalog.listing import ListingType, Resource
+from farebox.catalog.listing import ListingType, Ownership, Resource
 from farebox.catalog.search_document import SearchDocument
 from farebox.catalog.settled_payment import SettledPayment, SettledResource
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
 
-_RECIPIENTS: Final = 0x6C697374  # first key of the advisory locks of recipients
+_PLACES: Final = 0x6C697374  # first key of the advisory locks of places
+# as `listing.host_of`; the index `listings_host` has this expression
+_HOST: Final[LiteralString] = "split_part(split_part(url, '/', 3), ':', 1)"
+_PARAMETER: Final = "{}"  # of a route template in a key
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +40,35 @@ class BoundOrigin:
     method: str | None
 
 
-async def find_bound_origin(db: Connection, network: Network, key: str) -> BoundOrigin | None:
-    """Find a key's binding without locking it."""
-    row = await db.fetchrow(
-        """
+async def find_bound_origins(
+    db: Connection, network: Network, resource: Resource, pay_to: Address, *, limit: int
+) -> list[BoundOrigin]:
+    """Find a key's binding, and those of other recipients that its template covers, unlocked.
+
+    The key's own binding is the first, then come verified ones.
+    """
+    rows = await db.fetch(
+        f"""
         SELECT pay_to, coalesce(asked_url, '') AS paid_url, method FROM listings
-        WHERE network = $1 AND resource_key = $2
+        WHERE network = $1 AND (resource_key = $2 OR
+                                (type = 'http' AND {_HOST} = $3 AND pay_to <> $4
+                                 AND resource_key ~ $5))
+        ORDER BY resource_key = $2 DESC, ownership = 'verified' DESC, id LIMIT $6
         """,
         network.value,
-        key,
+        resource.key,
+        resource.host,
+        pay_to,
+        _pattern_of(resource.key),
+        limit,
     )
-    return None if row is None else BoundOrigin(Address(row["pay_to"]), *row[1:])
+    return [BoundOrigin(Address(row["pay_to"]), *row[1:]) for row in rows]
+
+
+def _pattern_of(key: str) -> str:
+    """Return the regular expression of the keys that a key covers: a parameter is any segment."""
+    escaped = (re.sub(r"([^A-Za-z0-9])", r"\\\1", part) for part in key.split(_PARAMETER))
+    return f"^{'[^/]+'.join(escaped)}$"
 
 
 async def find_binding(db: Connection, network: Network, key: str) -> Binding | None:
@@ -63,37 +85,59 @@ async def find_binding(db: Connection, network: Network, key: str) -> Binding | 
     return None if row is None else Binding(row["id"], Address(row["pay_to"]))
 
 
-async def lock_recipient(db: Connection, network: Network, pay_to: Address) -> None:
-    """Lock the insertion of keys of a recipient until the transaction ends.
+async def lock_places(db: Connection, network: Network, *holder: str) -> None:
+    """Lock the insertion of keys of a holder of places until the transaction ends.
 
     Taken before any listing is locked, never after, so that there is no deadlock.
     """
     await db.execute(
-        "SELECT pg_advisory_xact_lock($1, hashtext($2))", _RECIPIENTS, f"{network.value} {pay_to}"
+        "SELECT pg_advisory_xact_lock($1, hashtext($2))",
+        _PLACES,
+        " ".join((network.value, *holder)),
     )
 
 
-async def count_keys(db: Connection, network: Network, pay_to: Address) -> int:
-    """Count the keys bound to a recipient."""
+async def has_other_recipient(db: Connection, network: Network, host: str, pay_to: Address) -> bool:
+    """Whether a key under the host is bound to another recipient."""
+    found: bool = await db.fetchval(
+        f"""
+        SELECT EXISTS (SELECT FROM listings WHERE network = $1 AND {_HOST} = $2 AND pay_to <> $3)
+        """,
+        network.value,
+        host,
+        pay_to,
+    )
+    return found
+
+
+async def count_keys(
+    db: Connection, network: Network, host: str, pay_to: Address, ownership: Ownership
+) -> int:
+    """Count a recipient's keys under a host."""
     return int(
         await db.fetchval(
-            "SELECT count(*) FROM listings WHERE network = $1 AND pay_to = $2",
+            f"""
+            SELECT count(*) FROM listings
+            WHERE network = $1 AND {_HOST} = $2 AND pay_to = $3 AND ownership = $4
+            """,
             network.value,
+            host,
             pay_to,
+            ownership.value,
         )
     )
 
 
-async def insert_listing(db: Connection, new: SettledResource) -> int | None:
+async def insert_listing(db: Connection, new: SettledResource, ownership: Ownership) -> int | None:
     """Insert a listing bound to the paid recipient; None when the key exists."""
     listing_id: int | None = await db.fetchval(
         """
         INSERT INTO listings (network, resource_key, type, url, tool_name, method, description,
                               mime_type, service_name, tags, icon_url, extensions, extension_keys,
                               parameters, asked_url, pay_to, bound_at, listed_at, updated_at,
-                              settled_in_ledger, settled_at)
+                              settled_in_ledger, settled_at, ownership, verified_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17,
-                $17, $18, $17)
+                $17, $18, $17, $19, CASE WHEN $19::text = 'verified' THEN $17::timestamptz END)
         ON CONFLICT (network, resource_key) DO NOTHING
         RETURNING id
         """,
@@ -103,6 +147,7 @@ async def insert_listing(db: Connection, new: SettledResource) -> int | None:
         new.settled.terms.pay_to,
         new.settled.at,
         new.settled.ledger,
+        ownership.value,
     )
     return listing_id
 

@@ -10,14 +10,14 @@ from farebox.facilitator import listing_report
 
 _REJECTIONS: Final = MappingProxyType(
     {
-        RejectionReason.BOUND_ELSEWHERE: "The resource is listed with another recipient, and its "
-        "own 402 does not confirm this one.",
+        RejectionReason.BOUND_ELSEWHERE: "The resource, or another one of its host, is listed with "
+        "another recipient, and its own 402 does not confirm this one.",
         RejectionReason.TOO_MANY: "The recipient has the most listings that one recipient may have "
-        "on a network.",
+        "under a host, and the resource's own 402 does not confirm this one.",
         RejectionReason.NOT_KEPT: "The request that settled the payment had other discovery data, "
         "or none.",
-        RejectionReason.GATEWAY_URL: "The URL is one of this service's gateway: only sales there "
-        "count for it.",
+        RejectionReason.GATEWAY_URL: "The URL is one of this service's hosts: only sales at its "
+        "gateway count for it.",
         RejectionReason.FAILED: "An unexpected fault; the operator must look.",
     }
 )

@@ -144,17 +144,18 @@ async def find_sold(db: Connection, wrapper_id: str, network: Network, key: str)
 
 
 async def count_other_keys(
-    db: Connection, network: Network, pay_to: Address, wrapper_id: str
+    db: Connection, network: Network, pay_to: Address, owner: str, wrapper_id: str
 ) -> int:
-    """Count the shown keys of a recipient that are not of this wrapper."""
+    """Count the shown keys of a recipient that are of the owner's other wrappers."""
     count: int = await db.fetchval(
         """
-        SELECT count(*) FROM listings
-        WHERE network = $1 AND pay_to = $2 AND wrapper_id IS DISTINCT FROM $3
-          AND removed_at IS NULL
+        SELECT count(*) FROM wrappers w JOIN listings l ON l.wrapper_id = w.id
+        WHERE w.owner = $3 AND w.id <> $4
+          AND l.network = $1 AND l.pay_to = $2 AND l.removed_at IS NULL
         """,
         network.value,
         pay_to,
+        owner,
         wrapper_id,
     )
     return count

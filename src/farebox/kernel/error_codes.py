@@ -145,9 +145,9 @@ class ErrorCode(StrEnum):
     TOO_MANY_LISTINGS = (
         "too_many_listings",
         409,
-        "A recipient has the maximum number of listings on its network.",
+        "The owner has the maximum number of listings for a recipient.",
     )
-    TOO_MANY_WRAPPERS = "too_many_wrappers", 409, "The owner has the maximum number of wrappers."
+    TOO_MANY_WRAPPERS = "too_many_wrappers", 409, "The owner holds the maximum number of slugs."
     PAYMENT_USED = (
         "payment_used",
         409,

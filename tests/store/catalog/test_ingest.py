@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from farebox.catalog.ingestion.ingest import KEYS_PER_RECIPIENT, Ingestion
+from farebox.catalog.ingestion.ingest import PLACES, Ingestion
 from farebox.catalog.ingestion.listing_outcome import (
     Listed,
     ListingRejected,
     OwnershipCheckPending,
     RejectionReason,
 )
+from farebox.catalog.listing import host_of
 from farebox.catalog.settled_payment import SettledResource
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.networks import Network
@@ -268,34 +269,43 @@ async def place_proven(ingestion: Ingestion, identity: PaymentIdentity) -> objec
     return await ingestion.store(SettledResource(text.settled, found), is_verified=True)
 
 
-async def many_keys(database: Database, count: int) -> None:
+async def many_keys(
+    database: Database,
+    count: int,
+    *,
+    host: str = "many.example",
+    ownership: str = "unverified",
+) -> None:
     async with database.connection() as db:
         await db.execute(
             """
             INSERT INTO listings (network, resource_key, type, url, pay_to, bound_at, extensions,
-                                  extension_keys, listed_at, updated_at)
-            SELECT 'stellar:testnet', 'https://many.example/' || i, 'http',
-                   'https://many.example/' || i, $1, now(), '{}', '{bazaar}', now(), now()
+                                  extension_keys, listed_at, updated_at, ownership)
+            SELECT 'stellar:testnet', 'https://' || $3 || '/' || i, 'http',
+                   'https://' || $3 || '/' || i, $1, now(), '{}', '{bazaar}', now(), now(), $4
             FROM generate_series(1, $2) AS i
             """,
             SELLER,
             count,
+            host,
+            ownership,
         )
 
 
 @case("CT-043")
-async def test_list_stops_at_a_thousand_keys_per_recipient_under_concurrency(
+async def test_list_stops_at_a_thousand_keys_of_a_recipient_and_host_under_concurrency(
     database: Database, ingestion: Ingestion
 ) -> None:
-    await many_keys(database, KEYS_PER_RECIPIENT - 3)
+    await many_keys(database, PLACES - 3)
     identities = [
-        await insert_settlement(database, Paid(discovery(f"https://api.example/{number}")))
+        await insert_settlement(database, Paid(discovery(f"https://many.example/x{number}")))
         for number in range(8)
     ]
     outcomes = await asyncio.gather(*(ingestion.list(each) for each in identities))
     assert outcomes.count(Listed()) == 3
-    assert outcomes.count(ListingRejected(RejectionReason.TOO_MANY)) == 5
-    assert len(await listings(database)) == KEYS_PER_RECIPIENT
+    full = OwnershipCheckPending(otherwise=RejectionReason.TOO_MANY)
+    assert outcomes.count(full) == 5
+    assert len(await listings(database)) == PLACES
     known = Paid(discovery("https://many.example/7", description="still mine"))
     assert await ingestion.list(await insert_settlement(database, known)) == Listed()
     others = Paid(pay_to=OTHER_SELLER)
@@ -311,11 +321,79 @@ async def test_takeover_is_rejected_at_the_recipients_limit_of_keys(
     database: Database, ingestion: Ingestion
 ) -> None:
     await ingestion.list(await insert_settlement(database, Paid(pay_to=OTHER_SELLER)))
-    await many_keys(database, KEYS_PER_RECIPIENT)
+    await many_keys(database, PLACES, host=host_of(WEATHER), ownership="verified")
     identity = await insert_settlement(database, Paid())
     assert await place_proven(ingestion, identity) == ListingRejected(RejectionReason.TOO_MANY)
     bound = await rows(database, "SELECT pay_to FROM listings WHERE url = $1", WEATHER)
     assert bound == [{"pay_to": OTHER_SELLER}]
+
+
+@case("CT-043")
+async def test_places_that_strangers_fill_leave_those_of_verified_resources_and_of_other_hosts(
+    database: Database, ingestion: Ingestion
+) -> None:
+    """Anybody may pay a recipient and name any URL: such keys fill their own places alone."""
+    await many_keys(database, PLACES)
+    elsewhere = await insert_settlement(database, Paid(discovery("https://api.example/new")))
+    assert await ingestion.list(elsewhere) == Listed()
+    own = await insert_settlement(database, Paid(discovery("https://many.example/new")))
+    assert await ingestion.list(own) == OwnershipCheckPending(otherwise=RejectionReason.TOO_MANY)
+    assert await place_proven(ingestion, own) == Listed()
+    (listed,) = await rows(
+        database, "SELECT * FROM listings WHERE url = 'https://many.example/new'"
+    )
+    assert (listed["ownership"], listed["verified_at"]) == ("verified", listed["bound_at"])
+
+
+UNDER_ONE_HOST = [
+    (WEATHER, f"{WEATHER}/", None),
+    (WEATHER, WEATHER.replace("example/", "example//"), None),
+    (WEATHER, f"{WEATHER}%2Fa", None),
+    (WEATHER, f"{WEATHER}/a", None),
+    (WEATHER, WEATHER.replace(".example", ".example:8443"), None),
+    (WEATHER, WEATHER, "/:path"),
+]
+
+
+@case("CT-040")
+@pytest.mark.parametrize(("first", "second", "template"), UNDER_ONE_HOST)
+async def test_another_recipient_under_a_host_is_listed_once_the_resource_names_it(
+    database: Database, ingestion: Ingestion, first: str, second: str, template: str | None
+) -> None:
+    bazaar = http_bazaar() if template is None else http_bazaar(routeTemplate=template)
+    owner = await insert_settlement(database, Paid(discovery(first)))
+    assert await ingestion.list(owner) == Listed()
+    text = discovery(second, bazaar)
+    stranger = await insert_settlement(database, Paid(text, pay_to=OTHER_SELLER))
+    assert await ingestion.list(stranger) == OwnershipCheckPending()
+    assert [each["pay_to"] for each in await listings(database)] == [SELLER]
+    same = await insert_settlement(database, Paid(text))
+    assert await ingestion.list(same) == Listed()
+    other = "https://other.example/"
+    moved = await insert_settlement(database, Paid(discovery(other), pay_to=OTHER_SELLER))
+    assert await ingestion.list(moved) == Listed()
+
+
+@case("CT-040")
+async def test_of_two_recipients_at_once_under_a_new_host_one_is_listed_unverified(
+    database: Database, ingestion: Ingestion
+) -> None:
+    identities = [
+        await insert_settlement(
+            database, Paid(discovery(f"https://new.example/{number}"), pay_to=party(9_000 + number))
+        )
+        for number in range(6)
+    ]
+    outcomes = await asyncio.gather(*(ingestion.list(each) for each in identities))
+    assert outcomes.count(Listed()) == 1
+    assert outcomes.count(OwnershipCheckPending()) == 5
+
+
+async def test_tools_without_a_url_have_no_host(database: Database, ingestion: Ingestion) -> None:
+    for seller in (SELLER, OTHER_SELLER):
+        text = discovery("mcp://tool/weather", tool_bazaar("weather"))
+        tool = await insert_settlement(database, Paid(text, pay_to=seller))
+        assert await ingestion.list(tool) == Listed()
 
 
 async def test_concurrent_recipients_leave_one_bound(

@@ -10,7 +10,7 @@ from farebox.catalog.discovery.reader import DirectReader
 from farebox.catalog.ingestion.ingest import Ingestion
 from farebox.catalog.ingestion.outbox import OwnershipVerdict
 from farebox.catalog.listing import Resource
-from farebox.catalog.listing_store import find_bound_origin
+from farebox.catalog.listing_store import find_bound_origins
 from farebox.catalog.origin.ownership_verifier import OriginOwnershipVerifier
 from farebox.catalog.origin.payment_required import (
     OriginFailure,
@@ -129,6 +129,42 @@ async def test_verify_checks_the_url_of_a_template_that_the_bound_recipient_was_
     assert origins.requests == [f"{USERS}/two", f"{USERS}/one"]
 
 
+@case("CT-040")
+@pytest.mark.parametrize("template", ["/users/:id", "/:a/:b"])
+@pytest.mark.parametrize(
+    ("where_bound", "verdict"),
+    [
+        (pays(SELLER), OwnershipVerdict.DENIED),
+        (pays(OTHER_SELLER), OwnershipVerdict.CONFIRMED),
+        (AWAY, OwnershipVerdict.UNKNOWN),
+    ],
+)
+async def test_verify_checks_the_keys_of_others_that_a_new_template_covers(
+    database: Database,
+    ingestion: Ingestion,
+    template: str,
+    where_bound: OriginPaymentRequired | OriginFailure,
+    verdict: OwnershipVerdict,
+) -> None:
+    await ingestion.list(await insert_settlement(database, Paid(discovery(f"{USERS}/one"))))
+    origins = FixedOrigins({f"{USERS}/two": pays(OTHER_SELLER), f"{USERS}/one": where_bound})
+    resource = claimed(f"{USERS}/two", http_bazaar(routeTemplate=template))
+    assert await ask(database, origins, resource) is verdict
+    assert origins.requests == [f"{USERS}/two", f"{USERS}/one"]
+
+
+@pytest.mark.parametrize("template", ["/user_/:id", "/users/:id/:more", "/user./:id"])
+async def test_verify_checks_no_key_that_a_template_does_not_cover(
+    database: Database, ingestion: Ingestion, template: str
+) -> None:
+    await ingestion.list(await insert_settlement(database, Paid(discovery(f"{USERS}/one"))))
+    url = "https://api.weather.example" + template.replace(":id", "two").replace(":more", "x")
+    origins = FixedOrigins({url: pays(OTHER_SELLER), f"{USERS}/one": pays(SELLER)})
+    resource = claimed(url, http_bazaar(routeTemplate=template))
+    assert await ask(database, origins, resource) is OwnershipVerdict.CONFIRMED
+    assert origins.requests == [url]
+
+
 async def test_verify_confirms_an_unbound_key_by_its_own_answer(
     database: Database,
 ) -> None:
@@ -143,6 +179,7 @@ async def test_find_bound_origin_returns_the_url_paid_last(
         text = discovery(f"{USERS}/{place}", TEMPLATE)
         await ingestion.list(await insert_settlement(database, Paid(text=text, ledger=ledger)))
     async with database.connection() as db:
-        bound = await find_bound_origin(db, Network.TESTNET, claimed(f"{USERS}/x", TEMPLATE).key)
-    assert bound is not None
+        (bound,) = await find_bound_origins(
+            db, Network.TESTNET, claimed(f"{USERS}/x", TEMPLATE), OTHER_SELLER, limit=5
+        )
     assert (bound.pay_to, bound.paid_url, bound.method) == (SELLER, f"{USERS}/two", "GET")

@@ -1,11 +1,14 @@
 """The listings of wrappers in the catalog."""
 
+import asyncio
 from typing import Any, Final
 
 import pytest
 
 from farebox.catalog.browsing.browse import Browse
 from farebox.catalog.discovery.reader import DirectReader
+from farebox.catalog.ingestion import ingest
+from farebox.catalog.ingestion.listing_outcome import Listed
 from farebox.catalog.listing import Listing, ListingFilters, Ownership
 from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.wrapper import Wrapper
@@ -16,7 +19,9 @@ from farebox.kernel.caller import Caller
 from farebox.kernel.clock import SystemClock
 from farebox.storage.pool import Database
 from support.catalog_index import RecordingIndex
+from support.journal_rows import SELLER, Paid, insert_settlement
 from support.vault import new_owner
+from support.wrapper_listings import no_gateway
 from support.wrappers import (
     OTHER_ASSET,
     OTHER_PAY_TO,
@@ -36,14 +41,14 @@ ROUTES: Final = [
 class Catalog:
     """The wrappers of one owner, with the catalog behind them."""
 
-    def __init__(self, database: Database, *, keys_per_recipient: int = 1000) -> None:
+    def __init__(self, database: Database, *, places: int = 1000) -> None:
         self.database, self.index = database, RecordingIndex()
         listings = CatalogListings(
             self.index,
             DirectReader(),
             SystemClock(),
             GATEWAY,
-            keys_per_recipient=keys_per_recipient,
+            places=places,
         )
         self.caller: Caller = new_owner()
         self.wrappers: Wrappers = wrappers_of(database, listings=listings)
@@ -164,7 +169,7 @@ async def test_another_recipient_keeps_no_counts_of_the_one_before(
 
 
 async def test_recipient_has_a_maximum_number_of_listings(database: Database) -> None:
-    catalog = Catalog(database, keys_per_recipient=3)
+    catalog = Catalog(database, places=3)
     first = await catalog.enabled(routes=ROUTES)
     with pytest.raises(TooManyListings):
         await catalog.enabled(name="Other")
@@ -174,8 +179,44 @@ async def test_recipient_has_a_maximum_number_of_listings(database: Database) ->
     assert f"{elsewhere.slug} TESTNET" in await catalog.shown()
 
 
+async def test_places_of_an_owner_and_a_recipient_are_filled_by_nobody_else(
+    database: Database,
+) -> None:
+    """A stranger's wrappers may name any account as their recipient."""
+    stranger, seller = Catalog(database, places=3), Catalog(database, places=3)
+    await stranger.enabled(routes=ROUTES)
+    with pytest.raises(TooManyListings):
+        await stranger.enabled(name="One more")
+    own = await seller.enabled(name="The seller's own", routes=ROUTES)
+    changed = change_fields(amount="9")
+    await seller.wrappers.update(seller.caller, "r", own.id, changed)
+    with pytest.raises(TooManyListings):
+        await seller.enabled(name="One more")
+
+
+async def test_wrappers_that_name_a_recipient_take_no_place_of_its_paid_resources(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "PLACES", 1)
+    await Catalog(database).enabled(routes=ROUTES, pay_to=SELLER)
+    ingestion = ingest.Ingestion(database, RecordingIndex(), DirectReader(), no_gateway())
+    assert await ingestion.list(await insert_settlement(database, Paid())) == Listed()
+
+
+async def test_owner_enables_two_wrappers_at_once_within_its_places(
+    database: Database, other_pool: Database
+) -> None:
+    one, other = Catalog(database, places=4), Catalog(other_pool, places=4)
+    other.caller = one.caller
+    results = await asyncio.gather(
+        *(each.enabled(name=f"At once {n}") for n, each in enumerate([one, other] * 4)),
+        return_exceptions=True,
+    )
+    assert sum(isinstance(each, TooManyListings) for each in results) == 4
+
+
 async def test_refused_enabling_leaves_the_wrapper_disabled(database: Database) -> None:
-    catalog = Catalog(database, keys_per_recipient=0)
+    catalog = Catalog(database, places=0)
     created = await catalog.wrappers.create(catalog.caller, "r", wrapper_fields())
     with pytest.raises(TooManyListings):
         await catalog.wrappers.enable(catalog.caller, "r", created.id)

@@ -2,13 +2,19 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from farebox.audit.event import Action
 from farebox.gateway.wrapper import Wrapper
-from farebox.gateway.wrappers.manage_wrappers import SlugTaken, TooManyWrappers
+from farebox.gateway.wrappers.manage_wrappers import (
+    SlugTaken,
+    TooManyWrappers,
+    delete_abandoned_wrappers,
+)
 from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper
+from farebox.gateway.wrappers.wrapper_store import delete_expired_slugs
 from farebox.kernel.errors import NotFound
 from farebox.storage.client_quota import QuotaReached
 from farebox.storage.pool import Database
@@ -66,17 +72,93 @@ async def test_derived_slug_gets_a_number_while_it_is_taken(database: Database) 
     assert await wrappers.suggest_slug(new_owner().owner, "Unheard of") == ("unheard-of", True)
 
 
-async def test_slug_of_a_deleted_wrapper_stays_its_owner_s(database: Database) -> None:
+async def test_slug_of_a_deleted_wrapper_stays_its_owner_s_until_it_expires(
+    database: Database,
+) -> None:
     caller, thief, wrappers = new_owner(), new_owner(), wrappers_of(database)
     first = await wrappers.create(caller, "r", wrapper_fields(), slug="mine-alone")
+    await wrappers.enable(caller, "r", first.id)
+    await wrappers.disable(caller, "r", first.id)
     for owner in (caller, thief):
         with pytest.raises(SlugTaken):
             await wrappers.create(owner, "r", wrapper_fields(), slug="mine-alone")
     await wrappers.delete(caller, "r", first.id)
+    assert await expire_slugs(database) == 0
     with pytest.raises(SlugTaken):
         await wrappers.create(thief, "r", wrapper_fields(), slug="mine-alone")
     again = await wrappers.create(caller, "r", wrapper_fields(), slug="mine-alone")
     assert again.id != first.id
+    await age(database)
+    assert await expire_slugs(database) == 0  # a wrapper has it again
+    await wrappers.delete(caller, "r", again.id)
+    await age(database)
+    assert await expire_slugs(database) == 1
+    assert (await wrappers.create(thief, "r", wrapper_fields(), slug="mine-alone")).slug
+
+
+async def test_slug_under_which_nothing_was_enabled_is_free_with_its_wrapper(
+    database: Database,
+) -> None:
+    caller, other, wrappers = new_owner(), new_owner(), wrappers_of(database, max_wrappers=1)
+    for owner in (caller, other, caller):
+        made = await wrappers.create(owner, "r", wrapper_fields(), slug="never-sold")
+        await wrappers.delete(owner, "r", made.id)
+
+
+async def test_held_slugs_of_deleted_wrappers_count_for_their_owner_and_client(
+    database: Database,
+) -> None:
+    caller, wrappers = new_owner(), wrappers_of(database, max_wrappers=1)
+    made = await wrappers.create(caller, "r", wrapper_fields(), slug="held-one", client="192.0.2.9")
+    await wrappers.enable(caller, "r", made.id)
+    await wrappers.delete(caller, "r", made.id)
+    with pytest.raises(TooManyWrappers):
+        await wrappers.create(caller, "r", wrapper_fields(), slug="another")
+    async with database.connection() as db:
+        held = await db.fetch("SELECT slug FROM wrapper_slugs WHERE client = '192.0.2.9'")
+    assert [row["slug"] for row in held] == ["held-one"]
+
+
+async def test_wrapper_that_was_never_enabled_nor_changed_expires_with_its_slug(
+    database: Database,
+) -> None:
+    caller, wrappers = new_owner(), wrappers_of(database)
+    names = ("abandoned", "changed", "enabled", "disabled", "young")
+    made = {
+        name: await wrappers.create(caller, "r", wrapper_fields(), slug=name) for name in names[:-1]
+    }
+    for name in names[2:4]:
+        await wrappers.enable(caller, "r", made[name].id)
+    await wrappers.disable(caller, "r", made["disabled"].id)
+    await age(database)
+    await wrappers.update(caller, "r", made["changed"].id, change_fields(amount="7"))
+    await wrappers.create(caller, "r", wrapper_fields(), slug="young")
+    async with database.connection() as db:
+        assert await delete_abandoned_wrappers(db, kept=KEPT, limit=10) == 1
+        assert await delete_abandoned_wrappers(db, kept=KEPT, limit=10) == 0
+    left = await wrappers.page(caller.owner, after=None, limit=10)
+    assert {each.slug for each in left} == set(names[1:])
+    assert (await actions(database, caller.owner)).count(Action.WRAPPER_DELETED) == 1
+    await wrappers.create(new_owner(), "r", wrapper_fields(), slug="abandoned")
+
+
+KEPT = timedelta(days=90)
+
+
+async def expire_slugs(database: Database) -> int:
+    async with database.connection() as db:
+        return await delete_expired_slugs(db, kept=KEPT, limit=10)
+
+
+async def age(database: Database) -> None:
+    """Every slug and wrapper is as old as what expires."""
+    async with database.connection() as db:
+        await db.execute(
+            "UPDATE wrapper_slugs SET taken_at = taken_at - $1::interval,"
+            " released_at = released_at - $1::interval",
+            KEPT,
+        )
+        await db.execute("UPDATE wrappers SET updated_at = updated_at - $1::interval", KEPT)
 
 
 @pytest.mark.parametrize("slug", ["Weather", "we\u0430ther", "a/b", "ab", "-ab", "a" * 64])

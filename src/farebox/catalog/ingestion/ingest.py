@@ -7,6 +7,7 @@ import structlog
 from farebox.audit.audit_store import insert_event
 from farebox.audit.event import Action, AuditEvent
 from farebox.catalog import listing_store, wrapper_listing_store
+from farebox.catalog.discovery.canonical_url import MCP
 from farebox.catalog.discovery.drop_reason import Dropped, DropReason
 from farebox.catalog.discovery.reader import DiscoveryReader
 from farebox.catalog.ingestion import outbox_store
@@ -23,7 +24,7 @@ from farebox.catalog.ingestion.listing_outcome import (
     parse_outcome,
     render_outcome,
 )
-from farebox.catalog.listing import Resource
+from farebox.catalog.listing import Ownership, Resource
 from farebox.catalog.search_document import SearchIndex
 from farebox.catalog.settled_payment import SettledDiscovery, SettledResource
 from farebox.facilitator.listing_report import ListingReport, ListingStatus
@@ -33,7 +34,7 @@ from farebox.storage.pool import Connection, Database
 from farebox.x402.extensions import DiscoveryText
 
 _REQUEST: Final = "outbox"  # the request id of the audit events: no caller's request made them
-KEYS_PER_RECIPIENT: Final = 1_000  # on one network
+PLACES: Final = 1_000  # keys of a recipient under one host, on one network
 
 log = structlog.get_logger(__name__)
 
@@ -49,6 +50,31 @@ async def _move_binding(
         event = AuditEvent(caller, Action.LISTING_TAKEN_OVER, str(listing_id), _REQUEST)
         await insert_event(db, event)
     log.info("listing.taken_over", listing_id=listing_id)
+
+
+async def _lock_places(db: Connection, new: SettledResource) -> None:
+    """Lock the places under the resource's host, of every recipient."""
+    identity, resource = new.settled.identity, new.resource
+    holder = (new.settled.terms.pay_to,) if _is_hostless(resource) else (resource.host,)
+    await listing_store.lock_places(db, identity.network, *holder)
+
+
+async def _has_other_recipient(db: Connection, new: SettledResource) -> bool:
+    network, pay_to = new.settled.identity.network, new.settled.terms.pay_to
+    return not _is_hostless(new.resource) and await listing_store.has_other_recipient(
+        db, network, new.resource.host, pay_to
+    )
+
+
+async def _is_full(db: Connection, new: SettledResource, ownership: Ownership) -> bool:
+    network, pay_to = new.settled.identity.network, new.settled.terms.pay_to
+    count = await listing_store.count_keys(db, network, new.resource.host, pay_to, ownership)
+    return count >= PLACES
+
+
+def _is_hostless(resource: Resource) -> bool:
+    """Whether the URL is that of a tool alone: its key names the recipient."""
+    return resource.url.startswith(f"{MCP}://")
 
 
 class _RollBack(Exception):
@@ -174,10 +200,10 @@ class Ingestion:
         """Bind the key to the paid recipient and store the resource data; return the listing id."""
         network, pay_to = new.settled.identity.network, new.settled.terms.pay_to
         if is_verified:
-            await listing_store.lock_recipient(db, network, pay_to)
+            await _lock_places(db, new)
         binding = await listing_store.find_binding(db, network, new.resource.key)
         if binding is None:
-            inserted = await self._insert(db, new)
+            inserted = await self._insert(db, new, is_verified=is_verified)
             if inserted is not None:
                 return inserted
             binding = await listing_store.find_binding(db, network, new.resource.key)
@@ -188,18 +214,31 @@ class Ingestion:
             return binding.listing_id
         if not is_verified:
             raise _RollBack(OwnershipCheckPending())
-        if await listing_store.count_keys(db, network, pay_to) >= KEYS_PER_RECIPIENT:
+        if await _is_full(db, new, Ownership.VERIFIED):
             return ListingRejected(RejectionReason.TOO_MANY)
         await _move_binding(db, binding, new)
         return binding.listing_id
 
-    async def _insert(self, db: Connection, new: SettledResource) -> int | ListingRejected | None:
-        """Insert a key for the recipient; None when the key exists meanwhile."""
-        network, pay_to = new.settled.identity.network, new.settled.terms.pay_to
-        await listing_store.lock_recipient(db, network, pay_to)
-        if await listing_store.count_keys(db, network, pay_to) >= KEYS_PER_RECIPIENT:
-            return ListingRejected(RejectionReason.TOO_MANY)
-        return await listing_store.insert_listing(db, new)
+    async def _insert(
+        self, db: Connection, new: SettledResource, *, is_verified: bool
+    ) -> int | ListingRejected | None:
+        """Insert a key for the recipient; None when the key exists meanwhile.
+
+        Anybody may pay a recipient and name any URL. Under a host with another recipient, and
+        where the places for unverified keys are full, the resource's own 402 decides.
+        """
+        await _lock_places(db, new)
+        if is_verified:
+            if await _is_full(db, new, Ownership.VERIFIED):
+                return ListingRejected(RejectionReason.TOO_MANY)
+            return await listing_store.insert_listing(db, new, Ownership.VERIFIED)
+        if await _has_other_recipient(db, new):
+            raise _RollBack(OwnershipCheckPending())
+        if await _is_full(db, new, Ownership.UNVERIFIED):
+            if _is_hostless(new.resource):
+                return ListingRejected(RejectionReason.TOO_MANY)
+            raise _RollBack(OwnershipCheckPending(otherwise=RejectionReason.TOO_MANY))
+        return await listing_store.insert_listing(db, new, Ownership.UNVERIFIED)
 
 
 class SettledListings:

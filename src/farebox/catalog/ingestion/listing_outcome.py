@@ -32,7 +32,9 @@ class ListingRejected:
 
 @dataclass(frozen=True, slots=True)
 class OwnershipCheckPending:
-    """The key is bound to another recipient: the resource's own 402 decides."""
+    """The resource's own 402 decides; `otherwise` is the reason where it does not confirm."""
+
+    otherwise: RejectionReason = RejectionReason.BOUND_ELSEWHERE
 
 
 FinalOutcome = Listed | ListingRejected

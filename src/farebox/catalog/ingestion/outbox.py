@@ -232,10 +232,10 @@ class Outbox:
         return True
 
     async def _reject(self, each: OutboxItem) -> None:
-        """Reject the takeover, unless another payment has moved the key to the recipient."""
-        if isinstance(await self._ingestion.list(each.identity), OwnershipCheckPending):
-            reason = RejectionReason.BOUND_ELSEWHERE
-            await self._ingestion.close(each.identity, ListingRejected(reason))
+        """Reject the settlement, unless another payment has listed its resource meanwhile."""
+        pending = await self._ingestion.list(each.identity)
+        if isinstance(pending, OwnershipCheckPending):
+            await self._ingestion.close(each.identity, ListingRejected(pending.otherwise))
 
     def _retry_at(self, failures: int) -> datetime:
         wait_s = min(self._times.retry_s * 2 ** (failures - 1), self._times.max_retry_s)

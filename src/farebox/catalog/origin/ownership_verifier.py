@@ -21,6 +21,9 @@ _TRANSIENT: Final = MappingProxyType(
 )
 
 
+_MOST_BOUND: Final = 5  # bindings that a template covers and that are checked
+
+
 class OriginOwnershipVerifier:
     """An `OwnershipVerifier` that fetches the 402 of the resources concerned."""
 
@@ -34,7 +37,8 @@ class OriginOwnershipVerifier:
 
         A resource that names both keeps its binding, so that two recipients cannot take it from
         each other in turns. A route template is one key for many URLs, and the owner of one URL
-        may not own the others: the URL that made the binding is checked as well.
+        may not own the others: the URL that made the binding is checked as well, and so are those
+        of other recipients' keys that the template covers.
 
         Raises:
             DatabaseUnavailable: the binding cannot be read.
@@ -45,16 +49,20 @@ class OriginOwnershipVerifier:
         if isinstance(response, OriginFailure):
             return _TRANSIENT.get(response.fault, OwnershipVerdict.UNKNOWN)
         async with self._database.connection() as db:
-            bound = await listing_store.find_bound_origin(db, network, resource.key)
+            known = await listing_store.find_bound_origins(
+                db, network, resource, pay_to, limit=_MOST_BOUND
+            )
         if not response.names_recipient(network, pay_to):
             return OwnershipVerdict.DENIED
-        if bound is None:
-            return OwnershipVerdict.CONFIRMED
-        if response.names_recipient(network, bound.pay_to):
+        if any(response.names_recipient(network, bound.pay_to) for bound in known):
             return OwnershipVerdict.DENIED
-        if bound.paid_url in ("", resource.paid_url):
-            return OwnershipVerdict.CONFIRMED
-        return await self._verify_bound_origin(bound, network)
+        for bound in known:
+            if bound.paid_url in ("", resource.paid_url):
+                continue
+            verdict = await self._verify_bound_origin(bound, network)
+            if verdict is not OwnershipVerdict.CONFIRMED:
+                return verdict
+        return OwnershipVerdict.CONFIRMED
 
     async def _verify_bound_origin(
         self, bound: listing_store.BoundOrigin, network: Network

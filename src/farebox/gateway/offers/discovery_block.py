@@ -1,6 +1,8 @@
 """The `bazaar` block of a wrapper's offer: how to call the resource (x402 extension `bazaar`)."""
 
-from typing import Any, Final
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -12,6 +14,10 @@ Json = dict[str, Any]
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _ANY_OBJECT: Final[Json] = {"type": "object"}
 _ROOT: Final = RouteTemplate("/")
+_MAX_EXAMPLE_BYTES: Final = 512
+_MAX_DEPTH: Final = 6
+_MAX_ITEMS: Final = 2  # of an array in an example
+_ANNOTATIONS: Final = frozenset({"$schema", "$comment", "title", "description", "type"})
 
 
 def build_discovery_block(
@@ -30,12 +36,17 @@ def build_discovery_block(
     info: Json = {"input": {"type": "http", "method": method}}
     input_schema: Json = {"type": {"const": "http"}, "method": {"const": method}}
     if method in BODY_METHODS:
-        info["input"] |= {"bodyType": "json", "body": {}}  # an example without values
+        info["input"]["bodyType"] = "json"
         input_schema["bodyType"] = {"const": "json"}
-        input_schema["body"] = {"anyOf": [schema_in, {"const": {}}]} if schema_in else _ANY_OBJECT
-    elif schema_in:
-        input_schema["queryParams"] = schema_in
-    properties: Json = {"input": {"type": "object", "properties": input_schema}}
+        input_schema["body"] = schema_in or _ANY_OBJECT
+        body = _derive_body(route.input_schema) if schema_in and route is not None else b"{}"
+        if body is not None:
+            info["input"]["body"] = msgspec.json.decode(body)
+    else:
+        input_schema["queryParams"] = schema_in or _ANY_OBJECT
+    # what the input has, it must have: a copy without one of them is another request
+    described = {"type": "object", "properties": input_schema, "required": list(info["input"])}
+    properties: Json = {"input": described}
     if schema_out:
         info["output"] = {"type": "json"}
         properties["output"] = {"type": "object", "properties": {"example": schema_out}}
@@ -51,6 +62,89 @@ def build_discovery_block(
     if route is not None and route.template != _ROOT:
         block["routeTemplate"] = f"{prefix}/{slug}{route.template.path}"
     return block
+
+
+@lru_cache(maxsize=1024)
+def _derive_body(schema: str) -> bytes | None:
+    """Derive a short body that the schema accepts; None where none can be told without trying."""
+    try:
+        body = msgspec.json.encode(_example_of(_decode(schema)))
+    except _NoExample:
+        return None
+    return body if len(body) <= _MAX_EXAMPLE_BYTES else None
+
+
+class _NoExample(Exception):
+    """No value is known that the schema accepts."""
+
+
+def _example_of(schema: object, depth: int = 0) -> object:
+    """Return a value of a schema: its author's own one, or one of its type with what is required.
+
+    Raises:
+        _NoExample: it has a keyword that is not read here, or is nested deeply.
+    """
+    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
+        raise _NoExample
+    given = [schema[keyword] for keyword in ("const", "example", "default") if keyword in schema]
+    several = [schema.get(keyword) for keyword in ("examples", "enum")]
+    given += [values[0] for values in several if isinstance(values, list) and values]
+    if given:
+        return given[0]
+    kind = schema.get("type", "object" if "properties" in schema or depth == 0 else None)
+    kind = kind[0] if isinstance(kind, list) and kind else kind
+    known = _EXAMPLES.get(kind) if isinstance(kind, str) else None
+    if known is None or schema.keys() - known[0] - _ANNOTATIONS:
+        raise _NoExample
+    return known[1](schema, depth)
+
+
+def _example_object(schema: Json, depth: int) -> Json:
+    required, properties = schema.get("required", []), schema.get("properties", {})
+    if not isinstance(required, list) or not isinstance(properties, dict):
+        raise _NoExample
+    return {
+        name: _example_of(properties.get(name), depth + 1)
+        for name in required
+        if isinstance(name, str)
+    }
+
+
+def _example_array(schema: Json, depth: int) -> list[object]:
+    count = schema.get("minItems", 0)
+    if not isinstance(count, int) or count > _MAX_ITEMS:
+        raise _NoExample
+    return [_example_of(schema.get("items"), depth + 1) for _ in range(count)]
+
+
+def _example_text(schema: Json, _depth: int) -> str:
+    least, most = schema.get("minLength", 0), schema.get("maxLength", _MAX_EXAMPLE_BYTES)
+    if not isinstance(least, int) or not isinstance(most, int) or least > _MAX_EXAMPLE_BYTES:
+        raise _NoExample
+    return "string".ljust(least, "x")[:most]
+
+
+def _example_number(schema: Json, _depth: int) -> int:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if not isinstance(least, int | None) or not isinstance(most, int | None):
+        raise _NoExample
+    if least is not None and most is not None and least > most:
+        raise _NoExample
+    number = 0 if least is None else max(0, least)
+    return number if most is None else min(number, most)
+
+
+# of each type: the keywords that its example obeys, and the example
+_Example: TypeAlias = Callable[[Json, int], object]
+_EXAMPLES: Final[dict[str, tuple[set[str], _Example]]] = {
+    "object": ({"properties", "required", "additionalProperties"}, _example_object),
+    "array": ({"items", "minItems"}, _example_array),
+    "string": ({"minLength", "maxLength"}, _example_text),
+    "integer": ({"minimum", "maximum"}, _example_number),
+    "number": ({"minimum", "maximum"}, _example_number),
+    "boolean": (set(), lambda _schema, _depth: False),
+    "null": (set(), lambda _schema, _depth: None),
+}
 
 
 def _decode(schema: str) -> Json:

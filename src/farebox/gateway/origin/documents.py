@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -17,7 +18,9 @@ from farebox.gateway.wrapper import (
     WrapperTerm,
     route_terms,
 )
+from farebox.kernel.error_codes import ErrorCode
 from farebox.stellar.asset_contract import usdc_contract
+from farebox.web.error_responses import EARLY_CODES
 from farebox.x402.wire import SCHEME
 
 Json = dict[str, Any]
@@ -25,8 +28,43 @@ Json = dict[str, Any]
 MAX_WRAPPERS: Final = 1_000  # the documents name these at most, the last changed first
 MAX_BYTES: Final = 4 * 1024 * 1024  # of one document
 DECIMALS: Final = 7  # of a Stellar asset
-_PARAMETER: Final = re.compile(r":([A-Za-z_][A-Za-z0-9_]*)")
+_PARAMETER: Final = re.compile(r"(?<=/):([A-Za-z_][A-Za-z0-9_]*)")  # a whole segment
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
+_ANY_OBJECT: Final[Json] = {"type": "object"}
+# what the gateway answers with for itself; the API's own responses are passed on as they are
+GATEWAY_CODES: Final = (
+    ErrorCode.NOT_FORWARDED,
+    ErrorCode.INVALID_PAYMENT_HEADER,
+    ErrorCode.NOT_FOUND,
+    ErrorCode.METHOD_NOT_ALLOWED,
+    ErrorCode.REQUEST_TIMEOUT,
+    ErrorCode.PAYMENT_USED,
+    ErrorCode.BODY_TOO_LARGE,
+    ErrorCode.TOO_MANY_REQUESTS,
+    ErrorCode.MONTHLY_QUOTA_USED,
+    ErrorCode.INTERNAL_ERROR,
+    ErrorCode.UPSTREAM_FAILED,
+    ErrorCode.SETTLEMENT_UNKNOWN,
+    ErrorCode.SERVICE_UNAVAILABLE,
+    ErrorCode.UPSTREAM_UNAVAILABLE,
+    ErrorCode.UPSTREAM_TIMEOUT,
+)
+_ERROR: Final[Json] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message", "requestId"],
+            "properties": {
+                "code": {"type": "string"},
+                "message": {"type": "string"},
+                "requestId": {"type": "string"},
+                "details": _ANY_OBJECT,
+            },
+        }
+    },
+}
 _GUIDANCE: Final = (
     "Every operation answers an unpaid request with 402 and a PAYMENT-REQUIRED header. Sign one of "
     "its terms and send the request again with PAYMENT-SIGNATURE (x402 version 2)."
@@ -64,19 +102,27 @@ class _Operation:
         template = self.route.template.path if self.route is not None else ""
         return f"/{self.wrapper.slug}{template if template != '/' else ''}"
 
+    @property
+    def template(self) -> str:
+        """The path with parameters in braces (RFC 6570)."""
+        return _PARAMETER.sub(r"{\1}", self.path)
+
 
 def build_openapi(
-    wrappers: Sequence[ListedWrapper], gateway: GatewayUrl, *, version: str
+    wrappers: Sequence[ListedWrapper], gateway: GatewayUrl, *, version: str, contact: str | None
 ) -> OriginDocument:
-    """Build `/openapi.json`: one operation for each price in USDC, of as many as fit."""
+    """Build `/openapi.json`: one operation for each price in USDC, of as many as fit.
+
+    `contact` is a URL or an e-mail address; None for an operator who names none.
+    """
     paths: dict[str, Json] = {}
-    size = 0
+    size = len(msgspec.json.encode(_COMPONENTS))
     for operation in _operations(wrappers):
         body = _build_operation(operation)
         size += len(msgspec.json.encode(body)) + len(operation.path) + 64
         if size > MAX_BYTES:
             break
-        path = gateway.prefix + _PARAMETER.sub(r"{\1}", operation.path)
+        path = gateway.prefix + operation.template
         paths.setdefault(path, {})[operation.method.lower()] = body
     return _document(
         {
@@ -86,16 +132,19 @@ def build_openapi(
                 "version": version,
                 "description": "Paid operations of the gateway; /v1/openapi.json has the service.",
                 "x-guidance": _GUIDANCE,
+                **_contact(contact),
             },
             "servers": [{"url": gateway.origin}],
+            "security": [],  # the payment is all that a request needs
             "paths": paths,
+            "components": _COMPONENTS,
         }
     )
 
 
 def build_well_known(wrappers: Sequence[ListedWrapper], gateway: GatewayUrl) -> OriginDocument:
     """Build `/.well-known/x402`: the URLs of the same operations, each once."""
-    urls = (f"{gateway.origin}{gateway.prefix}{each.path}" for each in _operations(wrappers))
+    urls = (f"{gateway.origin}{gateway.prefix}{each.template}" for each in _operations(wrappers))
     resources: list[str] = []
     size = 0
     for url in dict.fromkeys(urls):
@@ -156,14 +205,54 @@ def _build_operation(operation: _Operation) -> Json:
                 "description": "The response of the API.",
                 "content": {settings.mime_type: {"schema": _output_schema(operation)}},
             },
-            "402": {"description": "The terms of payment, in the PAYMENT-REQUIRED header."},
+            **_REFERENCES,
         },
     }
     if operation.method in BODY_METHODS:
-        schema = _decode(route.input_schema) if route is not None else {}
-        body = {"application/json": {"schema": schema or {"type": "object"}}}
-        built["requestBody"] = {"content": body}
+        schema = _input_schema(operation)
+        body = {"application/json": {"schema": schema or _ANY_OBJECT}}
+        built["requestBody"] = {"required": bool(schema), "content": body}
     return built
+
+
+def _contact(contact: str | None) -> Json:
+    if contact is None:
+        return {}
+    return {"contact": {"url" if "://" in contact else "email": contact}}
+
+
+def _responses() -> Json:
+    """Build the responses that every operation may have beside that of its API, by status."""
+    codes: dict[int, list[ErrorCode]] = {}
+    for code in dict.fromkeys((*GATEWAY_CODES, *EARLY_CODES)):
+        codes.setdefault(code.status, []).append(code)
+    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    built: Json = {
+        str(status): {
+            "description": f"{HTTPStatus(status).phrase}: {', '.join(codes[status])}.",
+            "content": error,
+        }
+        for status in sorted(codes)
+    }
+    built["402"] = {
+        "description": "The terms of payment, or why a payment is none.",
+        "headers": {
+            "PAYMENT-REQUIRED": {
+                "description": "The terms, in base64.",
+                "schema": {"type": "string"},
+            }
+        },
+        "content": {"application/json": {"schema": _ANY_OBJECT}},
+    }
+    built["default"] = {"description": "Another response of the API, as it gave it."}
+    return built
+
+
+_RESPONSES: Final = _responses()
+_COMPONENTS: Final[Json] = {"responses": _RESPONSES, "schemas": {"Error": _ERROR}}
+_REFERENCES: Final[Json] = {
+    name: {"$ref": f"#/components/responses/{name}"} for name in sorted(_RESPONSES)
+}
 
 
 def _parameters(operation: _Operation) -> list[Json]:
@@ -173,18 +262,32 @@ def _parameters(operation: _Operation) -> list[Json]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in names
     ]
-    if operation.route is None or operation.method in BODY_METHODS:
+    if operation.method in BODY_METHODS:
         return found
-    schema = _decode(operation.route.input_schema)
+    schema = _input_schema(operation)
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict):
-        return found
+        return [*found, _QUERY | {"schema": schema or _ANY_OBJECT}]
     needed = required if isinstance(required, list) else []
     return found + [
         {"name": name, "in": "query", "required": name in needed, "schema": each}
         for name, each in properties.items()
         if isinstance(each, dict) and name not in names
     ]
+
+
+# the members of an object as parameters of the query (OpenAPI 3.1, 4.8.12.3: form, exploded)
+_QUERY: Final[Json] = {
+    "name": "queryParams",
+    "in": "query",
+    "required": False,
+    "style": "form",
+    "explode": True,
+}
+
+
+def _input_schema(operation: _Operation) -> Json:
+    return _decode(operation.route.input_schema) if operation.route is not None else {}
 
 
 def _output_schema(operation: _Operation) -> Json:

@@ -36,9 +36,17 @@ class _Built:
 class OriginDocuments:
     """Shows the enabled wrappers as of a second ago at most."""
 
-    def __init__(self, database: Database, clock: Clock, gateway: GatewayUrl, version: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        gateway: GatewayUrl,
+        version: str,
+        *,
+        contact: str | None = None,
+    ) -> None:
         self._database, self._clock = database, clock
-        self._gateway, self._version = gateway, version
+        self._gateway, self._version, self._contact = gateway, version, contact
         self._built: _Built | None = None
         self._checked_at = 0.0
         self._lock = asyncio.Lock()
@@ -63,16 +71,14 @@ class OriginDocuments:
                 return built
             rows = await wrapper_store.list_enabled(db, limit=MAX_WRAPPERS)
         wrappers = [ListedWrapper(each.slug, each.settings) for each in rows]
-        documents = await asyncio.to_thread(
-            _build_documents, wrappers, self._gateway, self._version
-        )
+        documents = await asyncio.to_thread(self._build_documents, wrappers)
         return _Built(version, documents)
 
-
-def _build_documents(
-    wrappers: list[ListedWrapper], gateway: GatewayUrl, version: str
-) -> dict[DocumentName, OriginDocument]:
-    return {
-        DocumentName.OPENAPI: build_openapi(wrappers, gateway, version=version),
-        DocumentName.WELL_KNOWN: build_well_known(wrappers, gateway),
-    }
+    def _build_documents(self, wrappers: list[ListedWrapper]) -> dict[DocumentName, OriginDocument]:
+        version, contact = self._version, self._contact
+        return {
+            DocumentName.OPENAPI: build_openapi(
+                wrappers, self._gateway, version=version, contact=contact
+            ),
+            DocumentName.WELL_KNOWN: build_well_known(wrappers, self._gateway),
+        }

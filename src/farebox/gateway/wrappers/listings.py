@@ -9,7 +9,7 @@ from farebox.catalog import wrapper_listing_store
 from farebox.catalog.discovery.drop_reason import Dropped
 from farebox.catalog.discovery.reader import DiscoveryReader, ReadFailed
 from farebox.catalog.listing import ListedTerms
-from farebox.catalog.listing_store import lock_recipient, read_documents
+from farebox.catalog.listing_store import lock_places, read_documents
 from farebox.catalog.search_document import SearchIndex
 from farebox.catalog.wrapper_listing_store import WrapperListing
 from farebox.gateway.offers.offer import MAX_TIMEOUT_S, GatewayUrl, WrapperOffer, build_offer
@@ -31,7 +31,7 @@ from farebox.x402.wire import SCHEME
 
 
 class TooManyListings(Refusal):
-    """A recipient has the maximum number of listings on its network."""
+    """The owner's wrappers have the maximum number of listings for a recipient on a network."""
 
     def __init__(self) -> None:
         super().__init__(ErrorCode.TOO_MANY_LISTINGS)
@@ -50,11 +50,11 @@ class CatalogListings:
         clock: Clock,
         gateway: GatewayUrl,
         *,
-        keys_per_recipient: int,
+        places: int,
         is_listed: bool = True,
     ) -> None:
         self._index, self._reader, self._clock = index, reader, clock
-        self._gateway, self._keys_per_recipient = gateway, keys_per_recipient
+        self._gateway, self._places = gateway, places
         self._is_listed = is_listed
 
     async def prepare(self, slug: str, settings: WrapperSettings) -> Sequence[WrapperListing]:
@@ -78,15 +78,19 @@ class CatalogListings:
     ) -> None:
         """Show exactly these listings of an enabled wrapper, found by the next search.
 
+        Anybody may name an account as the recipient: an owner's listings take no places of others.
+
         Raises:
-            TooManyListings: a recipient has the maximum number.
+            TooManyListings: the owner has the maximum number for a recipient.
         """
         now = self._clock.now()
         for network, pay_to in sorted({(each.network, each.pay_to) for each in listings}):
-            await lock_recipient(db, network, pay_to)
+            await lock_places(db, network, wrapper.owner, pay_to)
             own = sum((each.network, each.pay_to) == (network, pay_to) for each in listings)
-            others = await wrapper_listing_store.count_other_keys(db, network, pay_to, wrapper.id)
-            if own + others > self._keys_per_recipient:
+            others = await wrapper_listing_store.count_other_keys(
+                db, network, pay_to, wrapper.owner, wrapper.id
+            )
+            if own + others > self._places:
                 raise TooManyListings
         shown = [
             await wrapper_listing_store.put_listing(db, wrapper.id, each, at=now)

@@ -1,7 +1,9 @@
 """Create, list, change, enable, disable and delete the wrappers of an owner."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
+from itertools import islice
 from typing import Final, Protocol
 
 from farebox.audit.audit_store import insert_event
@@ -12,7 +14,7 @@ from farebox.gateway.wrappers import wrapper_store
 from farebox.gateway.wrappers.slug import alternative_slugs, derive_slug, is_slug
 from farebox.gateway.wrappers.wire import WrapperFields
 from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper, change_settings, make_settings
-from farebox.kernel.caller import Caller, OwnerId
+from farebox.kernel.caller import Caller, CallerKind, OwnerId
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import NotFound, Refusal
 from farebox.kernel.ids import is_id, new_id
@@ -22,19 +24,20 @@ from farebox.storage.client_quota import enforce_quota
 from farebox.storage.owner_lock import OwnerLocks
 from farebox.storage.pool import Connection, Database
 
-MAX_WRAPPERS: Final = 1_000  # of one owner
+MAX_WRAPPERS: Final = 1_000  # of one owner, with the slugs that it still holds
 _SLUGS_TRIED: Final = 100  # for a derived slug
+_RETENTION: Final = "retention"  # the request id of events that no caller's request made
 
 
 class SlugTaken(Refusal):
-    """A wrapper has the slug, or had it under another owner."""
+    """A wrapper has the slug, or another owner holds it."""
 
     def __init__(self) -> None:
         super().__init__(ErrorCode.SLUG_TAKEN)
 
 
 class TooManyWrappers(Refusal):
-    """The owner has the maximum number of wrappers."""
+    """The owner holds the maximum number of slugs, those of deleted wrappers included."""
 
     def __init__(self) -> None:
         super().__init__(ErrorCode.TOO_MANY_WRAPPERS)
@@ -126,14 +129,13 @@ class Wrappers:
         wrapper_id = new_id(ID_KIND)
         async with self._owner_locks.hold(caller.owner), self._database.transaction() as db:
             await wrapper_store.lock_owner(db, caller.owner)
-            if await wrapper_store.count_wrappers(db, caller.owner) >= self._max_wrappers:
+            if await wrapper_store.count_slugs(db, caller.owner) >= self._max_wrappers:
                 raise TooManyWrappers
             await enforce_quota(db, wrapper_store.QUOTA, client)
             await _check_secret(db, caller.owner, settings)
-            taken = await _take_slug(db, caller.owner, slug, settings.name)
-            wrapper = await wrapper_store.insert_wrapper(
-                db, wrapper_id, caller, taken, settings, client=client
-            )
+            names = [slug] if slug is not None else alternative_slugs(derive_slug(settings.name))
+            taken = await _take_slug(db, caller.owner, names, client=client)
+            wrapper = await wrapper_store.insert_wrapper(db, wrapper_id, caller, taken, settings)
             event = AuditEvent(caller, Action.WRAPPER_CREATED, wrapper_id, request_id)
             await insert_event(db, event)
         return wrapper
@@ -173,7 +175,7 @@ class Wrappers:
         """
         derived = derive_slug(name)
         async with self._database.connection() as db:
-            for slug, _ in zip(alternative_slugs(derived), range(_SLUGS_TRIED), strict=False):
+            for slug in islice(alternative_slugs(derived), _SLUGS_TRIED):
                 if await wrapper_store.is_slug_free(db, owner, slug):
                     return slug, slug == derived
         raise SlugTaken
@@ -233,7 +235,7 @@ class Wrappers:
             return await wrapper_store.write_enabled(db, locked, is_enabled=False)
 
     async def delete(self, caller: Caller, request_id: str, wrapper_id: str) -> None:
-        """Delete a wrapper and its listings; its slug stays the owner's.
+        """Delete a wrapper and its listings; its slug stays the owner's until it expires.
 
         Raises:
             NotFound: the owner has no such wrapper.
@@ -256,6 +258,17 @@ class Wrappers:
             await insert_event(db, AuditEvent(caller, action, known.id, request_id))
 
 
+async def delete_abandoned_wrappers(db: Connection, *, kept: timedelta, limit: int) -> int:
+    """Delete wrappers that were never enabled nor changed for `kept`; return the count."""
+    async with db.transaction():
+        abandoned = await wrapper_store.delete_abandoned(db, kept=kept, limit=limit)
+        for wrapper_id, owner in abandoned:
+            caller = Caller(owner, CallerKind.SERVICE)
+            event = AuditEvent(caller, Action.WRAPPER_DELETED, wrapper_id, _RETENTION)
+            await insert_event(db, event)
+    return len(abandoned)
+
+
 def _needs_checks(before: WrapperSettings, after: WrapperSettings) -> bool:
     """Whether a change may name an upstream or a recipient that was not checked."""
     return (before.upstream, before.terms, before.routes) != (
@@ -269,15 +282,13 @@ def _check_revision(known: Wrapper, locked: Wrapper) -> None:
         raise InvalidWrapper("wrapper", "It was changed at the same time: send it again.")
 
 
-async def _take_slug(db: Connection, owner: OwnerId, slug: str | None, name: str) -> str:
-    if slug is not None:
-        if not await wrapper_store.take_slug(db, owner, slug):
-            raise SlugTaken
-        return slug
-    candidates = alternative_slugs(derive_slug(name))
-    for candidate, _ in zip(candidates, range(_SLUGS_TRIED), strict=False):
-        if await wrapper_store.take_slug(db, owner, candidate):
-            return candidate
+async def _take_slug(
+    db: Connection, owner: OwnerId, names: Iterable[str], *, client: str | None
+) -> str:
+    """Take the first of the names that is free."""
+    for slug in islice(names, _SLUGS_TRIED):
+        if await wrapper_store.take_slug(db, owner, slug, client=client):
+            return slug
     raise SlugTaken
 
 

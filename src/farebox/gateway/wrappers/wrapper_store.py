@@ -1,7 +1,7 @@
 """The tables of wrappers and of their slugs."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -12,7 +12,7 @@ from farebox.kernel.pages import Place
 from farebox.storage.client_quota import ClientQuota
 from farebox.storage.pool import Connection, Row
 
-QUOTA: Final = ClientQuota("wrappers", per_client=50, in_total=10_000)
+QUOTA: Final = ClientQuota("wrapper_slugs", per_client=50, in_total=10_000)
 SECRET_REFERENCE: Final = "wrappers_secret_id_fkey"  # noqa: S105 - the name of a constraint
 _COLUMNS: Final = (
     "id, owner, slug, settings, is_enabled, is_established, revision, created_at, updated_at,"
@@ -26,25 +26,24 @@ async def lock_owner(db: Connection, owner: OwnerId) -> None:
     await db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 24))", owner)
 
 
-async def count_wrappers(db: Connection, owner: OwnerId) -> int:
-    """Count the owner's wrappers."""
-    count: int = await db.fetchval("SELECT count(*) FROM wrappers WHERE owner = $1", owner)
+async def count_slugs(db: Connection, owner: OwnerId) -> int:
+    """Count the slugs that the owner holds: those of its wrappers, and released ones."""
+    count: int = await db.fetchval("SELECT count(*) FROM wrapper_slugs WHERE owner = $1", owner)
     return count
 
 
-async def take_slug(db: Connection, owner: OwnerId, slug: str) -> bool:
+async def take_slug(db: Connection, owner: OwnerId, slug: str, *, client: str | None) -> bool:
     """Take a slug for the owner; False when it is another owner's, or a wrapper has it."""
     is_taken = await db.fetchval(
         """
-        WITH mine AS (
-            INSERT INTO wrapper_slugs AS known (slug, owner) VALUES ($1, $2)
-            ON CONFLICT (slug) DO UPDATE SET owner = known.owner WHERE known.owner = $2
-            RETURNING slug
-        )
-        SELECT true FROM mine WHERE NOT EXISTS (SELECT FROM wrappers WHERE wrappers.slug = $1)
+        INSERT INTO wrapper_slugs AS known (slug, owner, client) VALUES ($1, $2, $3)
+        ON CONFLICT (slug) DO UPDATE SET released_at = NULL, client = $3
+        WHERE known.owner = $2 AND NOT EXISTS (SELECT FROM wrappers WHERE wrappers.slug = $1)
+        RETURNING true
         """,
         slug,
         owner,
+        client,
     )
     return is_taken is True
 
@@ -80,13 +79,7 @@ async def owns_secret(db: Connection, owner: OwnerId, secret_id: str) -> bool:
 
 
 async def insert_wrapper(
-    db: Connection,
-    wrapper_id: str,
-    caller: Caller,
-    slug: str,
-    settings: WrapperSettings,
-    *,
-    client: str | None,
+    db: Connection, wrapper_id: str, caller: Caller, slug: str, settings: WrapperSettings
 ) -> Wrapper:
     """Insert a disabled wrapper under a slug that was taken for it.
 
@@ -95,8 +88,8 @@ async def insert_wrapper(
     """
     row = await db.fetchrow(
         f"""
-        INSERT INTO wrappers (id, owner, slug, settings, secret_id, client, is_established)
-        VALUES ($1, $2, $3, $4::text::jsonb, $5, $6, $7)
+        INSERT INTO wrappers (id, owner, slug, settings, secret_id, is_established)
+        VALUES ($1, $2, $3, $4::text::jsonb, $5, $6)
         RETURNING {_COLUMNS}
         """,
         wrapper_id,
@@ -104,7 +97,6 @@ async def insert_wrapper(
         slug,
         _encode(settings),
         settings.upstream.secret_id,
-        client,
         caller.is_established,
     )
     assert row is not None  # noqa: S101 - an INSERT without a condition returns its row
@@ -198,7 +190,15 @@ async def write_settings(
 
 
 async def write_enabled(db: Connection, wrapper: Wrapper, *, is_enabled: bool) -> Wrapper:
-    """Enable or disable a locked wrapper."""
+    """Enable or disable a locked wrapper; its slug is known to buyers from the first time on."""
+    if is_enabled:
+        await db.execute(
+            """
+            UPDATE wrapper_slugs SET enabled_at = clock_timestamp()
+            WHERE slug = $1 AND enabled_at IS NULL
+            """,
+            wrapper.slug,
+        )
     row = await db.fetchrow(
         f"""
         UPDATE wrappers SET is_enabled = $2, updated_at = clock_timestamp() WHERE id = $1
@@ -212,8 +212,61 @@ async def write_enabled(db: Connection, wrapper: Wrapper, *, is_enabled: bool) -
 
 
 async def delete_wrapper(db: Connection, wrapper: Wrapper) -> None:
-    """Delete a locked wrapper; its slug stays the owner's."""
+    """Delete a locked wrapper; its slug stays the owner's until it expires.
+
+    A slug under which nothing was enabled is free at once: no buyer knows it.
+    """
     await db.execute("DELETE FROM wrappers WHERE id = $1", wrapper.id)
+    await db.execute(
+        """
+        WITH freed AS (DELETE FROM wrapper_slugs WHERE slug = $1 AND enabled_at IS NULL)
+        UPDATE wrapper_slugs SET released_at = clock_timestamp()
+        WHERE slug = $1 AND enabled_at IS NOT NULL
+        """,
+        wrapper.slug,
+    )
+
+
+async def delete_expired_slugs(db: Connection, *, kept: timedelta, limit: int) -> int:
+    """Delete slugs that were released more than `kept` ago, `limit` at most; return the count."""
+    rows = await db.fetch(
+        """
+        DELETE FROM wrapper_slugs WHERE slug = ANY (ARRAY(
+            SELECT slug FROM wrapper_slugs WHERE released_at < now() - $1::interval
+            ORDER BY released_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+        RETURNING slug
+        """,
+        kept,
+        limit,
+    )
+    return len(rows)
+
+
+async def delete_abandoned(
+    db: Connection, *, kept: timedelta, limit: int
+) -> Sequence[tuple[str, OwnerId]]:
+    """Delete wrappers that were never enabled, nor changed for `kept`, and their slugs.
+
+    `limit` at most; returns their ids and owners.
+    """
+    rows = await db.fetch(
+        """
+        WITH abandoned AS (
+            SELECT w.id, w.owner, w.slug
+            FROM wrapper_slugs s JOIN wrappers w ON w.slug = s.slug
+            WHERE s.enabled_at IS NULL AND s.taken_at < now() - $1::interval
+              AND w.updated_at < now() - $1::interval AND NOT w.is_enabled
+            ORDER BY s.taken_at LIMIT $2 FOR UPDATE SKIP LOCKED
+        ), deleted AS (
+            DELETE FROM wrappers w USING abandoned a WHERE w.id = a.id
+        )
+        DELETE FROM wrapper_slugs s USING abandoned a WHERE s.slug = a.slug
+        RETURNING a.id, a.owner
+        """,
+        kept,
+        limit,
+    )
+    return [(row["id"], OwnerId(row["owner"])) for row in rows]
 
 
 def _encode(settings: WrapperSettings) -> str:

@@ -1,10 +1,13 @@
 """The origin documents of the gateway."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from farebox import gateway
 from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.origin import documents
 from farebox.gateway.origin.documents import (
@@ -14,8 +17,10 @@ from farebox.gateway.origin.documents import (
     format_usd,
 )
 from farebox.gateway.wrappers.wrapper_fields import make_settings
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
 from farebox.stellar.asset_contract import usdc_contract
+from farebox.web.error_responses import EARLY_CODES
 from support.wrappers import OTHER_ASSET, wrapper_fields
 
 GATEWAY: Final = GatewayUrl("https://pay.example.com")
@@ -37,7 +42,9 @@ def listed(slug: str = "weather", **members: Any) -> ListedWrapper:
 
 
 def openapi(*wrappers: ListedWrapper) -> dict[str, Any]:
-    decoded: dict[str, Any] = json.loads(build_openapi(wrappers, GATEWAY, version="1").body)
+    decoded: dict[str, Any] = json.loads(
+        build_openapi(wrappers, GATEWAY, version="1", contact=None).body
+    )
     return decoded
 
 
@@ -69,7 +76,88 @@ def test_operation_has_its_price_in_both_forms() -> None:
         "scheme": "exact",
         "areFeesSponsored": True,
     }
-    assert operation["responses"].keys() == {"200", "402"}
+
+
+def test_every_status_of_the_gateway_is_declared_once() -> None:
+    document = openapi(listed(routes=ROUTES))
+    shared = document["components"]["responses"]
+    for path in document["paths"].values():
+        for operation in path.values():
+            references = {name: {"$ref": f"#/components/responses/{name}"} for name in shared}
+            ok = operation["responses"].pop("200")
+            assert (operation["responses"], ok["description"]) == (
+                references, "The response of the API.",
+            )  # fmt: skip
+    assert {"400", "402", "404", "405", "408", "409", "413", "414", "421", "429", "431"} <= (
+        shared.keys()
+    )
+    assert {"500", "502", "503", "504", "default"} <= shared.keys()
+    assert "`" not in shared["400"]["description"]
+    assert "not_forwarded" in shared["400"]["description"]
+    assert shared["402"]["headers"].keys() == {"PAYMENT-REQUIRED"}
+    assert document["components"]["schemas"].keys() == {"Error"}
+
+
+def test_codes_that_the_gateway_answers_with_are_those_of_its_modules() -> None:
+    """A code that a module on the way of a paid request names has its status in the document."""
+    folder = Path(gateway.__file__).parent
+    names = ("http", "respond", "responses", "past_purchases", "upstream_credentials")
+    files = [folder / f"{name}.py" for name in names]
+    files += [*folder.glob("delivery/*.py"), *folder.glob("relay/*.py")]
+    used = {
+        name for file in files for name in re.findall(r"ErrorCode\.([A-Z_]+)", file.read_text())
+    }
+    assert len(used) > 10
+    statuses = {code.status for code in (*documents.GATEWAY_CODES, *EARLY_CODES)}
+    assert {ErrorCode[name].status for name in used} <= statuses
+    assert used <= {code.name for code in documents.GATEWAY_CODES}
+
+
+def test_document_names_the_contact_and_needs_no_credential() -> None:
+    def info(contact: str | None) -> dict[str, Any]:
+        document = json.loads(build_openapi([], GATEWAY, version="1", contact=contact).body)
+        assert document["security"] == []
+        shown: dict[str, Any] = document["info"]
+        return shown
+
+    assert "contact" not in info(None)
+    assert info("https://example.com/help")["contact"] == {"url": "https://example.com/help"}
+    assert info("pay@example.com")["contact"] == {"email": "pay@example.com"}
+
+
+def test_operation_without_an_input_takes_any_query() -> None:
+    (path,) = openapi(listed())["paths"].values()
+    assert path["get"]["parameters"] == [
+        {
+            "name": "queryParams",
+            "in": "query",
+            "required": False,
+            "style": "form",
+            "explode": True,
+            "schema": {"type": "object"},
+        }
+    ]
+
+
+def test_body_with_a_required_member_is_required() -> None:
+    routes: list[dict[str, Any]] = [
+        {"method": "POST", "path": "/a", "input": {"type": "object", "required": ["city"]}},
+        {"method": "POST", "path": "/b"},
+    ]
+    paths = openapi(listed(routes=routes, other_paths="refused"))["paths"]
+    named = paths["/gateway/weather/a"]["post"]["requestBody"]
+    assert named["required"] is True
+    assert named["content"]["application/json"]["schema"] == routes[0]["input"]
+    assert paths["/gateway/weather/b"]["post"]["requestBody"]["required"] is False
+
+
+def test_colon_inside_a_segment_is_no_parameter() -> None:
+    routes = [{"method": "GET", "path": "/models:count/:name"}]
+    wrapper = listed(routes=routes, other_paths="refused")
+    assert resources(wrapper) == ["https://pay.example.com/gateway/weather/models:count/{name}"]
+    (path,) = openapi(wrapper)["paths"].items()
+    assert path[0] == "/gateway/weather/models:count/{name}"
+    assert [each["name"] for each in path[1]["get"]["parameters"]] == ["name", "queryParams"]
 
 
 def test_route_has_its_parameters_its_body_and_its_response() -> None:
@@ -93,7 +181,7 @@ def test_route_has_its_parameters_its_body_and_its_response() -> None:
 
 def test_wrapper_that_refuses_other_paths_shows_its_routes_alone() -> None:
     assert resources(listed(routes=ROUTES, other_paths="refused")) == [
-        "https://pay.example.com/gateway/weather/city/:name",
+        "https://pay.example.com/gateway/weather/city/{name}",
         "https://pay.example.com/gateway/weather/report",
     ]
 
@@ -113,7 +201,7 @@ def test_operation_ids_differ() -> None:
 def test_documents_show_nothing_of_the_upstream() -> None:
     wrapper = listed(routes=ROUTES)
     for document in (
-        build_openapi([wrapper], GATEWAY, version="1"),
+        build_openapi([wrapper], GATEWAY, version="1", contact=None),
         build_well_known([wrapper], GATEWAY),
     ):
         assert b"api.example.com" not in document.body
@@ -129,7 +217,7 @@ def test_documents_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [listed(f"wrapper-{number}") for number in range(1_100)]
     assert len(resources(*many)) == documents.MAX_WRAPPERS
     monkeypatch.setattr(documents, "MAX_BYTES", 20_000)
-    document = build_openapi(many, GATEWAY, version="1")
+    document = build_openapi(many, GATEWAY, version="1", contact=None)
     assert 10 < len(json.loads(document.body)["paths"]) < 40
     assert len(document.body) < 21_000
 
