@@ -91,7 +91,7 @@ async def test_method_and_path_of_the_wrapper_are_sold_alone(opened: Opened) -> 
         assert (await at.offer("/other")).status == 404
 
 
-@pytest.mark.parametrize("path", ["/..", "/%2e%2e/a", "/a//b", "/a%2fb", "/a\\b", "/a?b=<c>"])
+@pytest.mark.parametrize("path", ["/..", "/%2e%2e/a", "/a%2f..", "/%20..", "/a\\..\\b"])
 async def test_path_that_may_leave_the_upstream_is_refused(opened: Opened, path: str) -> None:
     async with opened() as at:
         answer = await at.offer(path)
