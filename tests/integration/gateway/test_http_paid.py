@@ -48,6 +48,17 @@ async def test_paid_request_is_forwarded_and_its_response_passed_on(opened: Open
         assert settled.caller.owner == at.wrapper.owner
 
 
+@pytest.mark.parametrize("name", ["If-None-Match", "X-HTTP-Method-Override", "Cookie2"])
+async def test_paid_response_without_content_has_no_length(opened: Opened, name: str) -> None:
+    async with opened(answer=answers(status="204 No Content", headers=("Date: 1", "X-A: 1"))) as at:
+        answer = await at.pay(headers={name.lower(): "x"})
+        assert (answer.status, answer.body) == (204, b"")
+        assert "content-length" not in answer.headers
+        assert answer.headers["x-a"] == "1"
+        assert "date" not in answer.headers
+        assert name.lower().encode() not in sent(at)[0].lower()
+
+
 @pytest.mark.parametrize(
     "path",
     ["/a%2Fb", '/a|b^[c]{d}<e>"`\\', "/100%", "//a//b", "/%5ca%252F", "/a%20;v=1/b", "/x%c3%a9"],
