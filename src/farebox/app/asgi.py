@@ -1,6 +1,7 @@
 """The ASGI application: the middleware around every route, the console and the routing table."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import structlog
 from starlette.exceptions import HTTPException
@@ -14,14 +15,18 @@ from farebox.app.lifespan import Lifespan
 from farebox.app.openapi import openapi_endpoint
 from farebox.app.services import build_services
 from farebox.app.settings import Settings
+from farebox.mcp.http import PATH as MCP_PATH
 from farebox.web.client_address import ClientAddress
 from farebox.web.endpoint import Endpoint
 from farebox.web.error_responses import ErrorMiddleware
+from farebox.web.path_template import route_path
 from farebox.web.request_body import BodyLimit, BodyTimeouts
 from farebox.web.request_context import RequestLog
 from farebox.web.responses import CrossOrigin
 from farebox.web.route_table import RouteTable
 from farebox.web.static_files import StaticFiles
+
+_SAME: Final = {f"{MCP_PATH}/": MCP_PATH}  # other spellings of a path that clients are given
 
 
 class Application:
@@ -61,6 +66,9 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            raw_path = scope["raw_path"]
+            path = route_path(raw_path) if b"%" in raw_path else scope["path"]
+            scope["path"] = _SAME.get(path, path)
             await self._app(scope, receive, send)
         else:
             await self._lifespan_handler(scope, receive, send)

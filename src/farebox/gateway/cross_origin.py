@@ -23,5 +23,4 @@ def preflight_headers(requested: bytes | None) -> tuple[tuple[bytes, bytes], ...
         (b"access-control-allow-methods", _METHODS),
         (b"access-control-allow-headers", requested or b"*"),
         (b"access-control-max-age", b"86400"),
-        (b"content-length", b"0"),
     )

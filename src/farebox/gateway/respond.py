@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from farebox.catalog.discovery.canonical_url import normalize_path
 from farebox.facilitator.settlement import KeyConflict, NothingSent, NotSettled
 from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.gateway.delivery.deliver import Deliverer
@@ -122,10 +121,10 @@ class Response:
     def _price(self) -> _Sale | GatewayResponse:
         """Make the offer for this request, or the response when it is not for sale."""
         request, wrapper, origin = self._request, self._wrapper, self._parts.url
-        canonical, url = normalize_path(request.path or "/"), self._upstream_url(wrapper)
-        if canonical is None or isinstance(url, UpstreamUrlFault):
+        url = self._upstream_url(wrapper)
+        if isinstance(url, UpstreamUrlFault):
             return error_response(request.request_id, ErrorCode.NOT_FORWARDED)
-        call = price_call(wrapper.settings, request.method, canonical)
+        call = price_call(wrapper.settings, request.method, request.path or "/")
         if isinstance(call, NotOffered):
             if call.methods:
                 return not_allowed(request.request_id, call.methods)

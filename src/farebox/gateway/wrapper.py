@@ -1,11 +1,13 @@
 """A wrapper: a seller's HTTPS API behind x402, with its price, its limits and its upstream."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Literal
 
 from farebox.catalog.discovery.route_template import RouteTemplate
+from farebox.gateway.relay.upstream_url import Reading, read_path, read_segments
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import OwnerId
@@ -158,15 +160,31 @@ def route_terms(settings: WrapperSettings, route: PricedRoute) -> tuple[WrapperT
 def price_call(settings: WrapperSettings, method: str, path: str) -> PricedCall | NotOffered:
     """Return the price of a request, or that it is not for sale.
 
-    The first route that matches sets the price. Letter case, a trailing slash and parameters of a
-    segment (`;a=1`) make no difference: an upstream may ignore them, and no spelling is cheaper.
+    An upstream may take one path for another (`read_path`), and which it takes is not known: every
+    reading must be for sale, and the price is the dearest of theirs. No spelling is cheaper.
 
     Args:
         settings: the wrapper's.
         method: one of `METHODS`.
-        path: the path below the wrapper's URL, canonical (`normalize_path`); `/` for the URL.
+        path: the path below the wrapper's URL, as it is forwarded; `/` for the URL.
     """
-    on_path = [each for each in settings.routes if _matches(each.template, path)]
+    readings = read_path(path) if settings.routes else ((),)
+    routes = [(_fold(route.template), route) for route in settings.routes]
+    calls: list[PricedCall] = []
+    for reading in readings:
+        on_path = [route for template, route in routes if _matches(template, reading)]
+        call = _price_reading(settings, method, on_path)
+        if isinstance(call, NotOffered):
+            return call
+        calls.append(call)
+    covering = (each for each in calls if all(_covers(each, other) for other in calls))
+    return next(covering, NotOffered())
+
+
+def _price_reading(
+    settings: WrapperSettings, method: str, on_path: Sequence[PricedRoute]
+) -> PricedCall | NotOffered:
+    """Return the price of one reading of a path, of which `on_path` are the routes in order."""
     for route in on_path:
         if route.method == method:
             return PricedCall(route_terms(settings, route), route)
@@ -177,11 +195,27 @@ def price_call(settings: WrapperSettings, method: str, path: str) -> PricedCall 
     return PricedCall(settings.terms)
 
 
-def _matches(template: RouteTemplate, path: str) -> bool:
-    folded = RouteTemplate(_fold(template.path))
-    return folded.matches(_fold(path))
+def _covers(call: PricedCall, other: PricedCall) -> bool:
+    """Whether who pays by any term of `call` pays no less than by the same term of `other`."""
+    amounts = {(each.network, each.asset, each.pay_to): each.amount for each in other.terms}
+    return all(
+        (least := amounts.get((each.network, each.asset, each.pay_to))) is not None
+        and each.amount >= least
+        for each in call.terms
+    )
 
 
-def _fold(path: str) -> str:
-    named = "/".join(segment.partition(";")[0] for segment in path.lower().split("/"))
-    return named.rstrip("/") or "/"
+def _fold(template: RouteTemplate) -> tuple[str | None, ...]:
+    """Return the segments of a template as those of a reading; None for a parameter."""
+    names = read_segments(template.path.encode())
+    given = template.path.split("/")[1:]
+    return tuple(
+        None if each.startswith(":") else name for each, name in zip(given, names, strict=False)
+    )
+
+
+def _matches(template: tuple[str | None, ...], reading: Reading) -> bool:
+    return len(template) == len(reading) and all(
+        name != "" if own is None else own == name
+        for own, name in zip(template, reading, strict=True)
+    )

@@ -12,9 +12,9 @@ _HTTPS_PORT: Final = 443
 # One spelling: a URL that a lenient parser would repair is refused, so that no two parsers differ.
 _URL: Final = re.compile(r"https://([^/?#]*)(/[^?#]*)?(\?[^#]*)?\Z", re.ASCII)
 _AUTHORITY: Final = re.compile(r"([A-Za-z0-9.-]+)(?::([0-9]{1,5}))?\Z", re.ASCII)
-_CHARACTERS: Final = re.compile(
-    r"(?:[A-Za-z0-9._~:/?@!$&'()*+,;=\[\]|-]|%[0-9A-Fa-f]{2})*\Z", re.ASCII
-)
+# Path and query are sent as they were given: all that a request line carries. Only the authority
+# says where a request goes.
+_CHARACTERS: Final = re.compile(r"[!\"$-~]*\Z", re.ASCII)
 _LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z", re.ASCII)
 # The last label of a name is never a number, in any base: what is one, is an address.
 _TOP_LABEL: Final = re.compile(r"(?:[a-z]{2,63}|xn--[a-z0-9-]{0,58}[a-z0-9])\Z", re.ASCII)
@@ -57,7 +57,7 @@ class Target:
 
     host: str  # lower case, LDH labels, no trailing dot, never an address
     port: int
-    path: str  # percent-encoded, as it was given; "/" where there was none
+    path: str  # as it was given; "/" where there was none
     query: str  # as it was given, without the question mark
     has_query: bool  # an empty query is sent as one
 

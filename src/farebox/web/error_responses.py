@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import CommandRefused, Outage, Refusal
+from farebox.web.request_body import EncodedBody
 from farebox.web.request_context import context_of
 from farebox.web.responses import NO_SNIFF, NO_STORE, send_json
 
@@ -28,6 +29,8 @@ EARLY_CODES: Final = (
     ErrorCode.HEAD_TOO_LARGE,
     ErrorCode.SERVICE_UNAVAILABLE,
 )
+_EARLY_RETRY_S: Final = 1  # connections come and go
+_REPEATABLE: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -129,6 +132,8 @@ def _failure(
 def _refusal_headers(error: Refusal) -> list[tuple[bytes, bytes]]:
     if error.retry_after_s is not None:
         return [(b"retry-after", b"%d" % error.retry_after_s)]
+    if isinstance(error, EncodedBody):
+        return [(b"accept-encoding", b"identity")]  # RFC 9110, section 15.5.16
     is_unauthenticated = error.code is ErrorCode.UNAUTHENTICATED
     return [(b"www-authenticate", b"Bearer")] if is_unauthenticated else []
 
@@ -158,6 +163,8 @@ class EarlyResponse:
             (b"connection", b"close"),
             (b"x-request-id", request_id.encode()),
         ]
+        if status in _REPEATABLE:
+            fields.append((b"retry-after", b"%d" % _EARLY_RETRY_S))
         head = b"".join(name + b": " + value + b"\r\n" for name, value in fields)
         line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
         return line + head + b"\r\n" + body

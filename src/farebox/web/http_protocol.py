@@ -7,17 +7,21 @@ that follow a request wait unparsed, while nothing more is read.
 """
 
 import asyncio
-from typing import Final
+import re
+from typing import TYPE_CHECKING, Final
 
 import httptools
 import structlog
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from farebox.kernel.error_codes import ErrorCode
 from farebox.web.connections import AllowedHosts, HeadBuffer, OpenConnections
 from farebox.web.error_responses import EarlyResponse
 from farebox.web.request_context import new_request_id
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGIReceiveEvent
 
 HEAD_BYTES: Final = 32 * 1024
 URL_BYTES: Final = 8 * 1024
@@ -26,7 +30,12 @@ PIPELINED_REQUESTS: Final = 8  # sent before the responses of earlier ones; then
 _HEAD_END: Final = b"\r\n\r\n"
 _HEAD_TOO_SLOW: Final = EarlyResponse(ErrorCode.REQUEST_TIMEOUT, "The head did not arrive in time.")
 _ALL_TAKEN: Final = EarlyResponse(ErrorCode.SERVICE_UNAVAILABLE, "All connections are taken.")
+_OTHER_HOST: Final = "The request's target names another host than its Host header."
 _WRITE_BYTES: Final = 16 * 1024  # of a response that wait for a slow reader
+_BEFORE_1_1: Final = ("0.9", "1.0")
+_HOST: Final = re.compile(rb"(?:[\w.~!$&'()*+,;=%-]*|\[[\w:.%]*\])(?::[0-9]*)?\Z")  # RFC 3986, 3.2
+_ABSOLUTE: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]+)")
+_DEFAULT_PORT: Final = re.compile(rb":(?:80|443)?\Z")
 log = structlog.get_logger()
 
 
@@ -55,6 +64,35 @@ class _HoldableFlow(FlowControl):
             super().resume_reading()
 
 
+class _Cycle(RequestResponseCycle):
+    """One request and its response, which a caller that has ended its sending side still gets.
+
+    Such a caller looks like one that has left. A handler that waits for callers to leave is told
+    so, and what it then writes goes nowhere; any other answers.
+    """
+
+    has_end = False  # no byte of the caller follows
+    _is_body_taken = False
+
+    def end(self) -> None:
+        """Note that the caller has ended its sending side."""
+        self.has_end = True
+        self.message_event.set()
+
+    async def receive(self) -> "ASGIReceiveEvent":
+        """Return the next part of the body; behind it, the disconnect."""
+        is_body_taken = self._is_body_taken
+        if not (is_body_taken and self.has_end):
+            message = await super().receive()
+            if message["type"] == "http.request":
+                self._is_body_taken = not message.get("more_body", False)
+            if not (is_body_taken and self.has_end):
+                return message
+        self.disconnected = True
+        self.transport.close()
+        return {"type": "http.disconnect"}
+
+
 class BoundedHttpProtocol(HttpToolsProtocol):
     """One connection. A subclass names the open connections and the allowed hosts."""
 
@@ -80,6 +118,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._pipelined = 0  # requests parsed from there since it was last empty
         self._last: EarlyResponse | None = None  # the last response, once the parser has stopped
         self._is_ended = False  # bytes that come are discarded
+        self._has_eof = False  # none will come
         self._discarded = 0
         peer = self.client[0] if self.client else ""
         if not self.open.has_room_for(peer):
@@ -124,6 +163,23 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._parse_backlog()
         if self._is_in_head or self._unparsed or self._backlog or self.flow.is_held:
             self._account_for_rest()
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio reads the result
+        """Keep the connection open while whole requests of a half-closed one are answered.
+
+        TLS has no such state.
+        """
+        if self._has_eof:
+            return True
+        if not self._is_full or self.scheme == "https":
+            return False
+        self._has_eof = True
+        if self.cycle.more_body:
+            self.pipeline.popleft()  # cut short; the earlier ones are whole
+        for cycle in (self.cycle, *(each for each, _ in self.pipeline)):
+            if isinstance(cycle, _Cycle):
+                cycle.end()
+        return True
 
     def _discard(self, count: int) -> None:
         """Count discarded bytes, and stop reading from a caller that sends on and on."""
@@ -185,6 +241,11 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     # Callbacks of the parser
 
+    def on_message_begin(self) -> None:
+        """Begin a head."""
+        super().on_message_begin()
+        self._host: bytes | None = None
+
     def on_url(self, url: bytes) -> None:
         """Take a part of the URL."""
         self._is_in_head = True
@@ -198,6 +259,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             return
         name = name.lower()
         if name == b"host":
+            if self._host is not None or not _HOST.match(value):
+                self._stop(ErrorCode.MALFORMED_HTTP)
+            self._host = value
             if self.hosts is not None and value not in self.hosts:
                 self._stop(ErrorCode.HOST_NOT_ALLOWED)
         elif name == b"expect" and value.lower() == b"100-continue":
@@ -210,14 +274,39 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """Begin a request."""
         if self._unparsed > HEAD_BYTES:
             self._stop(ErrorCode.HEAD_TOO_LARGE)
+        is_old = self.parser.get_http_version() in _BEFORE_1_1
+        self._check_host(is_required=not is_old)
+        if is_old:
+            self.expect_100_continue = False  # RFC 9110, section 10.1.1
         self._unparsed = 0
         self._is_in_head = self._has_head_timeout = False
         if not self.flow.write_paused:
             self.open.clear_timeout(self)
         super().on_headers_complete()
+        self.cycle.__class__ = _Cycle  # before its task runs
         self._has_served = True
         if self._backlog:
             self._pipelined += 1
+
+    def _check_host(self, *, is_required: bool) -> None:
+        """Refuse a request without a host, or with another one in its target.
+
+        RFC 9112, section 3.2, has the Host header ignored where the target has a host: a cache or
+        a proxy on the way may have read the other one.
+        """
+        if self._host is None and is_required:
+            self._stop(ErrorCode.MALFORMED_HTTP)
+        target = None if self.url.startswith(b"/") else _ABSOLUTE.match(self.url)
+        if target is None:
+            return
+        named = target[1].lower()
+        if self._host is None:
+            is_ours = self.hosts is None or named in self.hosts
+        else:
+            host = _DEFAULT_PORT.sub(b"", self._host.lower())
+            is_ours = _DEFAULT_PORT.sub(b"", named) == host
+        if not is_ours:
+            self._stop(ErrorCode.HOST_NOT_ALLOWED, _OTHER_HOST)
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body."""
@@ -237,8 +326,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
                 self.cycle.keep_alive = False
                 self._is_ended = True
 
-    def _stop(self, code: ErrorCode) -> None:
-        self._last = EarlyResponse(code)
+    def _stop(self, code: ErrorCode, message: str = "") -> None:
+        self._last = EarlyResponse(code, message)
         raise _ParserStopped
 
     # Responses
@@ -267,6 +356,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if self.flow.is_held:
             self._parse_backlog()
             self._account_for_rest()
+        if self._has_eof and not self._is_full:
+            self.transport.close()
 
     def _refuse(self, response: EarlyResponse) -> None:
         """Send the last response behind the ones that are due; a request cut short has none."""

@@ -12,6 +12,8 @@ from farebox.web.responses import NO_SNIFF, NO_STORE
 KEY: Final = "farebox.context"
 PATH_LIMIT: Final = 200  # characters of a path in the log: a longer one is an attack
 _UNAUTHENTICATED: Final = 401
+_NO_CONTENT: Final = 204
+_LENGTH: Final = b"content-length"
 current_request_id: ContextVar[str | None] = ContextVar("current_request_id", default=None)
 
 
@@ -57,7 +59,7 @@ class RequestLog:
 
     The line has the method, the path without its query, the status, the duration and the fields
     that the route added; bodies and headers are never logged. A response to a known caller, and a
-    401, carries `cache-control: no-store`.
+    401, carries `cache-control: no-store`; a 204 has no length (RFC 9110, section 8.6).
     """
 
     def __init__(self, app: ASGIApp, log: EventLog) -> None:
@@ -75,6 +77,8 @@ class RequestLog:
                     (b"x-request-id", context.request_id.encode()),
                     NO_SNIFF,
                 ]
+                if context.status == _NO_CONTENT:
+                    headers = [each for each in headers if each[0] != _LENGTH]
                 if context.is_private or context.status == _UNAUTHENTICATED:
                     headers = _with_no_store(headers)
                 message["headers"] = headers

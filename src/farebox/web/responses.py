@@ -16,7 +16,10 @@ _PREFLIGHT: Final = (
     (b"access-control-allow-methods", b"GET, POST"),
     (b"access-control-allow-headers", b"Content-Type"),
     (b"access-control-max-age", b"86400"),
-    (b"content-length", b"0"),
+)
+_EXPOSED: Final = (
+    b"access-control-expose-headers",
+    b"Deprecation, ETag, Retry-After, Sunset, X-Request-Id",
 )
 
 
@@ -62,7 +65,7 @@ class CrossOrigin:
         async def send_open(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [each for each in message.get("headers", ()) if each[0] != _ANY_ORIGIN[0]]
-                message = {**message, "headers": [*headers, _ANY_ORIGIN]}
+                message = {**message, "headers": [*headers, _ANY_ORIGIN, _EXPOSED]}
             await send(message)
 
         await self._app(scope, receive, send_open)

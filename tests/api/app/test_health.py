@@ -137,3 +137,12 @@ async def test_ready_shares_one_check_among_requests_of_one_second() -> None:
         clock.turn(0.1)
         await exchange(address, GET_READY)
         assert part.requests == 2
+
+
+async def test_path_of_a_check_has_one_spelling() -> None:
+    request = b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    statuses = [
+        (await _ask(_app(), request % path))[0]
+        for path in (b"/health/live", b"/health/liv%65", b"/health%2Flive", b"/health%2flive")
+    ]
+    assert statuses == [200, 200, 404, 404]

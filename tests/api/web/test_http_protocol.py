@@ -15,6 +15,7 @@ from farebox.web.connections import ConnectionLimits
 from farebox.web.http_protocol import FIELDS, HEAD_BYTES, PIPELINED_REQUESTS, URL_BYTES
 from farebox.web.request_body import BodyLimit, BodyTooSlow, read_body
 from farebox.web.responses import send_json
+from support.asgi import AsgiClient
 from support.serving import exchange, serving
 
 WIDE = ConnectionLimits(1_000, 0)
@@ -101,6 +102,16 @@ def _head_of(size: int) -> bytes:
         (b"nonsense\r\n\r\n", 400, "malformed_http"),
         (b"GET / HTTP/1.1\nHost: x\n\n", 400, "malformed_http"),
         (b"GET http:///x HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_http"),
+        (b"GET / HTTP/1.1\r\n\r\n", 400, "malformed_http"),
+        (b"GET http://x/ HTTP/1.1\r\n\r\n", 400, "malformed_http"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", 400, "malformed_http"),
+        (b"GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n", 400, "malformed_http"),
+        (b"GET / HTTP/1.1\r\nHost: x/y\r\n\r\n", 400, "malformed_http"),
+        (b"GET / HTTP/1.1\r\nHost: a@x\r\n\r\n", 400, "malformed_http"),
+        (b"GET / HTTP/1.1\r\nHost: x y\r\n\r\n", 400, "malformed_http"),
+        (b"GET http://y/ HTTP/1.1\r\nHost: x\r\n\r\n", 421, "host_not_allowed"),
+        (b"GET http://x:81/ HTTP/1.1\r\nHost: x\r\n\r\n", 421, "host_not_allowed"),
+        (b"GET http://a@x/ HTTP/1.1\r\nHost: x\r\n\r\n", 421, "host_not_allowed"),
         (b"GET /" + b"a" * URL_BYTES + b" HTTP/1.1\r\n\r\n", 414, "url_too_long"),
         (b"GET /" + b"a" * 10_000_000, 414, "url_too_long"),
         (_head_of(HEAD_BYTES + 1), 431, "head_too_large"),
@@ -145,7 +156,7 @@ async def test_head_at_size_limit_is_read_in_any_chunks(app: _App, step: int) ->
 
 async def test_url_and_header_count_at_limit_are_read(app: _App) -> None:
     path = b"/" + b"a" * (URL_BYTES - 1)
-    fields = b"Connection: close\r\n" + b"a:b\r\n" * (FIELDS - 1)
+    fields = b"Host: x\r\nConnection: close\r\n" + b"a:b\r\n" * (FIELDS - 2)
     async with serving(app) as address:
         answer = await exchange(address, b"GET " + path + b" HTTP/1.1\r\n" + fields + b"\r\n")
     assert _statuses(answer) == [200]
@@ -225,7 +236,7 @@ async def test_trailer_fields_are_not_request_headers(app: _App) -> None:
         (b"GET / HTTP/1.1\r\nHost: x\r\n", [408]),
         (GET % 1, [200]),
         (GET % 1 + b"GET /", [200, 408]),
-        (b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc", [408]),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc", [408]),
     ],
     ids=["nothing", "half a head", "idle", "half a further head", "half a body"],
 )
@@ -280,6 +291,7 @@ async def test_connections_per_address_are_limited(app: _App) -> None:
     async with serving(app, limits) as address, _connected(address), _connected(address) as two:
         answer = await exchange(address, b"")
         assert (_statuses(answer), _error(answer)) == ([429], "too_many_connections")
+        assert b"retry-after: 1\r\n" in answer
         two[1].write(GET % 1)
         assert (await two[0].readline()).split()[1] == b"200"
 
@@ -313,5 +325,78 @@ async def test_loopback_service_answers_allowed_hosts_only(app: _App) -> None:
             assert _statuses(await exchange(address, request % host)) == [200]
         for host in (b"rebound.example", b"127.0.0.1.rebound.example", b"10.0.0.1", b""):
             assert _error(await exchange(address, request % host)) == "host_not_allowed"
-        twice = request % b"localhost\r\nHost: rebound.example"
-        assert _error(await exchange(address, twice)) == "host_not_allowed"
+        for host in (b"localhost\r\nHost: rebound.example", b"localhost\r\nHost: localhost"):
+            assert _error(await exchange(address, request % host)) == "malformed_http"
+        old = b"GET http://%s/ HTTP/1.0\r\n\r\n"
+        assert _statuses(await exchange(address, old % b"pay.example")) == [200]
+        assert _error(await exchange(address, old % b"rebound.example")) == "host_not_allowed"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET / HTTP/1.0\r\n",
+        b"GET http://x/ HTTP/1.0\r\n",
+        b"GET http://X:80/ HTTP/1.1\r\nHost: x\r\n",
+        b"GET http://x/ HTTP/1.1\r\nHost: x:\r\n",
+        b"GET / HTTP/1.1\r\nHost: [::1]:8402\r\n",
+        b"GET / HTTP/1.1\r\nHost:\r\n",
+    ],
+)
+async def test_request_for_one_host_is_answered(app: _App, head: bytes) -> None:
+    async with serving(app) as address:
+        answer = await exchange(address, head + b"Connection: close\r\n\r\n")
+    assert _statuses(answer) == [200]
+
+
+@pytest.mark.parametrize(("version", "statuses"), [(b"1.0", [200]), (b"1.1", [100, 200])])
+async def test_expectation_of_an_old_client_is_ignored(
+    app: _App, version: bytes, statuses: list[int]
+) -> None:
+    fields = b"Host: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\na"
+    async with serving(app) as address:
+        answer = await exchange(address, b"POST / HTTP/" + version + b"\r\n" + fields)
+    assert _statuses(answer) == statuses
+
+
+@pytest.mark.parametrize(
+    ("sent", "statuses"),
+    [
+        (GET % 1, [200]),
+        (GET % 1 + GET % 2, [200, 200]),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", [200]),
+        (b"GET / HTTP/1.0\r\n\r\n", [200]),
+        (GET % 1 + b"POST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na", [200]),
+        (GET % 1 + b"GET /2 HTTP", [200]),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na", []),
+        (b"GET / HTTP/1.1\r\nHost", []),
+        (b"", []),
+    ],
+)
+async def test_whole_requests_of_a_half_closed_connection_are_answered(
+    app: _App, sent: bytes, statuses: list[int]
+) -> None:
+    app.gate.clear()
+    app.answer_bytes = 300_000
+    async with serving(app) as address, _connected(address) as (reader, writer):
+        writer.write(sent)
+        writer.write_eof()
+        if statuses:
+            await app.arrived.wait()
+        asyncio.get_running_loop().call_later(0.05, app.gate.set)  # behind the end of the bytes
+        assert _statuses(await asyncio.wait_for(reader.read(), 5)) == statuses
+
+
+async def test_handler_that_waits_for_its_caller_to_leave_is_told_of_a_half_closed_one() -> None:
+    told: list[str] = []
+
+    async def waits(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await AsgiClient(waits)(scope, receive, send)
+            return
+        told.extend([(await receive())["type"], (await receive())["type"]])
+        await send_json(send, 200, b"{}")
+
+    async with serving(waits) as address:
+        assert await exchange(address, GET % 1, ends=True) == b""
+    assert told == ["http.request", "http.disconnect"]

@@ -37,6 +37,7 @@ async def test_preflight_is_answered_here(opened: Opened) -> None:
         wanted = {"access-control-request-headers": "payment-signature, x-own"}
         answer = await at.client.request("OPTIONS", at.url, headers=wanted)
         assert (answer.status, answer.body) == (204, b"")
+        assert "content-length" not in answer.headers
         assert answer.headers["access-control-allow-headers"] == "payment-signature, x-own"
         assert "PATCH" in answer.headers["access-control-allow-methods"]
         assert sent(at) == []
@@ -91,7 +92,7 @@ async def test_method_and_path_of_the_wrapper_are_sold_alone(opened: Opened) -> 
         assert (await at.offer("/other")).status == 404
 
 
-@pytest.mark.parametrize("path", ["/..", "/%2e%2e/a", "/a//b", "/a%2fb", "/a\\b", "/a?b=<c>"])
+@pytest.mark.parametrize("path", ["/..", "/%2e%2e/a", "/a%2f..", "/%20..", "/a\\..\\b"])
 async def test_path_that_may_leave_the_upstream_is_refused(opened: Opened, path: str) -> None:
     async with opened() as at:
         answer = await at.offer(path)

@@ -48,6 +48,29 @@ async def test_paid_request_is_forwarded_and_its_response_passed_on(opened: Open
         assert settled.caller.owner == at.wrapper.owner
 
 
+@pytest.mark.parametrize("name", ["If-None-Match", "X-HTTP-Method-Override", "Cookie2"])
+async def test_paid_response_without_content_has_no_length(opened: Opened, name: str) -> None:
+    async with opened(answer=answers(status="204 No Content", headers=("Date: 1", "X-A: 1"))) as at:
+        answer = await at.pay(headers={name.lower(): "x"})
+        assert (answer.status, answer.body) == (204, b"")
+        assert "content-length" not in answer.headers
+        assert answer.headers["x-a"] == "1"
+        assert "date" not in answer.headers
+        assert name.lower().encode() not in sent(at)[0].lower()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/a%2Fb", '/a|b^[c]{d}<e>"`\\', "/100%", "//a//b", "/%5ca%252F", "/a%20;v=1/b", "/x%c3%a9"],
+)
+async def test_path_is_forwarded_byte_for_byte(opened: Opened, path: str) -> None:
+    async with opened() as at:
+        answer = await at.pay(f"{path}?q={{%22take%22:50}}&a|b^[c]%")
+        assert answer.status == 200
+        target = f"/base{path}?own=1&q={{%22take%22:50}}&a|b^[c]%"
+        assert sent(at)[0].startswith(f"GET {target} HTTP/1.1\r\n".encode())
+
+
 async def test_credential_is_injected_and_never_returned(
     opened: Opened, database: Database
 ) -> None:
@@ -61,9 +84,14 @@ async def test_credential_is_injected_and_never_returned(
     wrapper = await wrappers.enable(caller, "r", created.id)
     async with opened() as at:
         at.wrapper = wrapper
-        answer = await at.pay(headers={"authorization": "Bearer forged", "x-api-key": "forged"})
+        coded = {"accept-encoding": "gzip", "range": "bytes=7-"}
+        forged = {"authorization": "Bearer forged", "x-api-key": "forged"}
+        answer = await at.pay(headers=coded | forged)
         assert answer.status == 200
         head = sent(at)[0]
+        assert b"\r\nAccept-Encoding: identity\r\n" in head
+        assert b"gzip" not in head
+        assert b"range:" not in head.lower()
         assert head.count(b"uthorization") == 1
         assert f"Authorization: Bearer {value.reveal()}".encode() in head
         assert b"forged" not in head

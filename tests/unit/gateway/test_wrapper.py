@@ -57,6 +57,55 @@ def test_no_spelling_of_a_route_s_path_is_cheaper(path: str) -> None:
     assert price_call(ROUTED, "GET", path) == PricedCall(DEAR, CITY)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/city%2Foslo", "/city%5coslo", "/city\\oslo", "/city%252Foslo", "//city/oslo",
+        "/city//oslo", "/%2563ity/oslo", "/city%20/oslo", "/city/oslo%3Fa", "/cit%79/oslo",
+        "/city/%2Foslo", "/city./oslo", "/%c1%a3ity/oslo", "/city/oslo%2Fnorth", "/city/%6fslo",
+        "/city%2f%2Foslo%23x/y", "/%u0063ity/oslo",
+    ],
+)  # fmt: skip
+def test_no_spelling_that_an_upstream_may_take_for_a_route_s_path_is_cheaper(path: str) -> None:
+    assert price_call(ROUTED, "GET", path) == PricedCall(DEAR, CITY)
+
+
+def test_path_costs_what_the_dearest_of_its_readings_costs() -> None:
+    cheap = PricedRoute("GET", RouteTemplate("/:name"), amount=BaseUnits(1))
+    settings = replace(ROUTED, routes=(cheap, CITY))
+    assert priced(settings, "GET", "/city").route is cheap
+    assert priced(settings, "GET", "/city%2Foslo").route is CITY
+    assert priced(settings, "GET", "/a%2Fb") == PricedCall(BASE)
+
+
+def test_path_whose_readings_cost_what_cannot_be_compared_is_not_for_sale() -> None:
+    abroad = PricedRoute("GET", RouteTemplate("/city/oslo"), terms=EURO)
+    settings = replace(SETTINGS, routes=(abroad,))
+    assert price_call(settings, "GET", "/city%2Foslo") == NotOffered()
+    assert priced(settings, "GET", "/city/oslo").terms == EURO
+
+
+def test_path_is_for_sale_when_all_its_readings_are() -> None:
+    assert priced(CLOSED, "GET", "/city/oslo%20north").route is CITY
+    assert price_call(CLOSED, "GET", "/city/oslo%2Fprivate") == NotOffered()
+    assert price_call(CLOSED, "GET", "/city%2Foslo") == NotOffered()
+    north = PricedRoute("GET", RouteTemplate("/city/:name/:part"), amount=BaseUnits(5))
+    both = replace(CLOSED, routes=(CITY, north))
+    assert priced(both, "GET", "/city/oslo%2Fnorth").route is CITY
+
+
+def test_template_is_compared_by_the_meaning_of_its_escapes() -> None:
+    settings = replace(
+        ROUTED, routes=(PricedRoute("GET", RouteTemplate("/a%3Ab%C3%A9"), amount=BaseUnits(7)),)
+    )
+    for path in ("/a:b%c3%a9", "/a%3ab%C3%A9", "/A%3AB%C3%89"):
+        assert priced(settings, "GET", path).terms[0].amount == 7
+
+
+def test_path_that_is_not_forwarded_is_not_for_sale() -> None:
+    assert price_call(ROUTED, "GET", "/city/..") == NotOffered()
+
+
 def test_route_may_have_terms_of_its_own() -> None:
     settings = replace(SETTINGS, routes=(replace(REPORT, terms=EURO),))
     assert priced(settings, "POST", "/report").terms == EURO

@@ -7,7 +7,8 @@ from starlette.types import Message, Receive, Scope, Send
 from farebox.automation.refusal import spec_mismatch
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import CommandRefused, Outage, Refusal
-from farebox.web.error_responses import ErrorMiddleware, Failure
+from farebox.web.error_responses import EARLY_CODES, EarlyResponse, ErrorMiddleware, Failure
+from farebox.web.request_body import EncodedBody
 from farebox.web.request_context import RequestLog
 from farebox.web.responses import send_json
 from support.recording_log import RecordingLog
@@ -85,6 +86,18 @@ async def test_response_shows_the_message_of_a_refusal_and_hides_other_messages(
 async def test_outage_response_has_retry_after() -> None:
     sent, _ = await _respond(Outage("database", "away"))
     assert dict(sent[0]["headers"])[b"retry-after"] == b"5"
+
+
+async def test_encoded_body_is_refused_with_the_coding_that_is_taken() -> None:
+    sent, _ = await _respond(EncodedBody())
+    assert sent[0]["status"] == 415
+    assert dict(sent[0]["headers"])[b"accept-encoding"] == b"identity"
+
+
+@pytest.mark.parametrize("code", EARLY_CODES)
+def test_early_response_says_when_to_come_back_where_that_may_help(code: ErrorCode) -> None:
+    head = EarlyResponse(code).to_bytes("0" * 16, ()).partition(b"\r\n\r\n")[0]
+    assert (b"\r\nretry-after: 1" in head) is (code.status in (429, 503))
 
 
 async def test_method_not_allowed_response_names_the_allowed_methods() -> None:

@@ -10,7 +10,7 @@ from farebox.kernel.errors import NotFound
 from farebox.web.error_responses import ErrorMiddleware
 from farebox.web.guard import Access, Guard, Headers
 from farebox.web.request_context import RequestLog
-from farebox.web.responses import send_json
+from farebox.web.responses import CrossOrigin, send_json
 from support.asgi import AsgiClient
 from support.recording_log import RecordingLog
 
@@ -65,3 +65,27 @@ async def test_unauthenticated_response_is_not_stored() -> None:
 
 async def test_public_response_may_be_stored() -> None:
     assert "cache-control" not in await _headers(None, Access(is_optional=True), _plain)
+
+
+@pytest.mark.parametrize("status", [200, 204, 205])
+async def test_response_without_content_has_no_length(status: int) -> None:
+    async def empty(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-length", b"0"), (b"x-own", b"1")]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    answer = await AsgiClient(RequestLog(empty, RecordingLog())).get("/")
+    assert answer.headers["x-own"] == "1"
+    assert ("content-length" in answer.headers) is (status != 204)
+
+
+async def test_pages_of_other_origins_may_read_the_headers_of_a_response() -> None:
+    app = RequestLog(CrossOrigin(ErrorMiddleware(_nothing, {}), {"/open"}), RecordingLog())
+    answer = await AsgiClient(app).get("/open")
+    assert answer.headers["access-control-allow-origin"] == "*"
+    exposed = answer.headers["access-control-expose-headers"].lower().split(", ")
+    assert {"retry-after", "x-request-id", "etag"} <= set(exposed)
+    preflight = await AsgiClient(app).request("OPTIONS", "/open")
+    assert (preflight.status, preflight.body) == (204, b"")
+    assert "content-length" not in preflight.headers
+    assert "access-control-expose-headers" not in (await AsgiClient(app).get("/other")).headers

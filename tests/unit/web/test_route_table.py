@@ -5,6 +5,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
 from farebox.web.endpoint import Rate, RateClass
+from farebox.web.path_template import route_path
 from farebox.web.route_table import RouteTable
 from support.routes import declare
 
@@ -105,3 +106,18 @@ def test_rate_of_a_path_is_the_rate_of_its_route() -> None:
     assert table.rate_of("DELETE", "/things/1") == search
     assert table.rate_of("HEAD", "/open") is None
     assert table.rate_of("GET", "/unknown") == Rate(RateClass.MANAGEMENT)
+
+
+@pytest.mark.parametrize(
+    ("raw_path", "path"),
+    [
+        (b"/a/b", "/a/b"),
+        (b"/a%2Fb", "/a%2Fb"),
+        (b"/a%2fb%41", "/a%2FbA"),
+        (b"/a%252Fb", "/a%2Fb"),
+        (b"/caf%C3%A9", "/caf\u00e9"),
+        (b"/%", "/%"),
+    ],
+)
+def test_encoded_slash_separates_no_segments_of_a_route(raw_path: bytes, path: str) -> None:
+    assert route_path(raw_path) == path

@@ -19,6 +19,19 @@ PAYMENT: Final = frozenset(
         "x-payment-response",
     }
 )
+# orders to servers and caches on the way: of files to send, of copies to keep
+DIRECTIVES: Final = (
+    "cdn-",
+    "edge-cache-",
+    "edge-control",
+    "surrogate-",
+    "x-accel-",
+    "x-lighttpd-",
+    "x-litespeed-",
+    "x-reproxy-",
+    "x-sendfile",
+    "x-send-file",
+)
 TOKEN: Final = re.compile(r"[!#$%&'*+.^`|~0-9A-Za-z-]{1,256}\Z", re.ASCII)  # without underscores
 
 

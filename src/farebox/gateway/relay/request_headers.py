@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from farebox.gateway.relay.header_rules import (
+    DIRECTIVES,
     PAYMENT,
     TOKEN,
     Header,
@@ -20,11 +21,11 @@ _NOT_FORWARDED: Final = frozenset(
     {
         "access-control-expose-headers",  # stock buyers send it with a payment
         "authorization",
-        "cdn-loop",
         "cf-connecting-ip",
         "client-ip",
         "content-length",
         "cookie",
+        "cookie2",
         "expect",
         "fastly-client-ip",
         "forwarded",
@@ -38,20 +39,56 @@ _NOT_FORWARDED: Final = frozenset(
         "x-api-key",
         "x-client-ip",
         "x-cluster-client-ip",
-        "x-original-host",
-        "x-original-url",
         "x-real-ip",
+    }
+)
+# the request line and Host by another name: another method or path than the one that was paid for
+_OVERRIDES: Final = frozenset(
+    {
+        "http-method",
+        "method-override",
+        "request-uri",
+        "x-host",
+        "x-http-destinationurl",
+        "x-http-host-override",
+        "x-http-path-override",
+        "x-method",
+        "x-method-override",
+        "x-original-host",
+        "x-original-method",
+        "x-original-uri",
+        "x-original-url",
+        "x-override-url",
+        "x-rewrite-method",
+        "x-rewrite-uri",
         "x-rewrite-url",
     }
 )
-_PREFIXES: Final = ("x-farebox-", "x-forwarded", "sec-fetch-", "access-control-")
+# RFC 9110, section 13.1: a 304 or a 412 would use a paid attempt up
+_CONDITIONS: Final = frozenset(
+    {"if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since"}
+)
+# By these a buyer would have an echoed credential in a form that the search does not find.
+_REPRESENTATIONS: Final = frozenset(
+    {"a-im", "accept-charset", "accept-encoding", "available-dictionary", "range"}
+)
+_IF_RANGE: Final = "if-range"
+_IF_CACHED: Final = "only-if-cached"  # a directive of Cache-Control: a 504 unless a cache has it
+_PREFIXES: Final = (
+    *DIRECTIVES,
+    "access-control-",
+    "sec-fetch-",
+    "x-farebox-",
+    "x-forwarded",
+    "x-http-method",
+)
 
 
 def is_forwarded(name: str) -> bool:
     """Whether a buyer's header of this name (lower case) may reach an upstream."""
     if name in HOP_BY_HOP or name in PAYMENT or name in _NOT_FORWARDED:
         return False
-    return not name.startswith(_PREFIXES)
+    return name not in _OVERRIDES and name not in _CONDITIONS and not name.startswith(_PREFIXES)
 
 
 def forward_request_headers(
@@ -64,8 +101,10 @@ def forward_request_headers(
     """Make the headers of an upstream request.
 
     The credential is added last. The buyer's header of the same name is not forwarded, so that the
-    upstream sees the credential once. Names with underscores are left out: a server behind CGI
-    takes them for the same names with hyphens.
+    upstream sees the credential once; nor does the buyer then choose a coding or a range of the
+    response. Without its condition a range would join parts of two versions, so it goes as well.
+    Names with underscores are left out: a server behind CGI takes them for the same names with
+    hyphens.
 
     Args:
         headers: the buyer's headers as they were received.
@@ -80,11 +119,16 @@ def forward_request_headers(
     read = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
     left_out = nominated_names(read)
     if credential is not None:
-        left_out |= {credential[0].lower()}
+        left_out |= {credential[0].lower()} | _REPRESENTATIONS
+    if any(name.lower() == _IF_RANGE for name, _ in read):
+        left_out |= {"range"}
     kept = [
         (name, value.strip("\t "))
         for name, value in read
-        if TOKEN.match(name) and is_forwarded(name.lower()) and name.lower() not in left_out
+        if TOKEN.match(name)
+        and is_forwarded(name.lower())
+        and name.lower() not in left_out
+        and not (name.lower() == "cache-control" and _IF_CACHED in value.lower())
     ]
     if len(kept) > _MAX_FIELDS or not all(VALUE.match(value) for _, value in kept):
         return None

@@ -4,7 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from farebox.gateway.relay.header_rules import PAYMENT, TOKEN, Header, nominated_names
+from farebox.gateway.relay.header_rules import (
+    DIRECTIVES,
+    PAYMENT,
+    TOKEN,
+    Header,
+    nominated_names,
+)
 from farebox.gateway.relay.hidden_value import HiddenValue
 from farebox.outbound.request import HOP_BY_HOP
 
@@ -14,40 +20,97 @@ _MAX_BYTES: Final = 16 * 1024  # of all forwarded headers; clients refuse more b
 # for this origin as a whole, about the upstream's own place, or written by the gateway
 _NOT_FORWARDED: Final = frozenset(
     {
-        "alt-svc",
         "age",
-        "cache-control",
+        "alt-svc",
+        "alt-used",
+        "cache-group-invalidation",
+        "cache-groups",
+        "cache-tag",
         "clear-site-data",
+        "content-base",
+        "content-dpr",
         "content-length",
         "content-location",
-        "content-security-policy",
-        "content-security-policy-report-only",
+        "date",
+        "default-style",
         "expect-ct",
         "expires",
         "forwarded",
         "link",
         "location",
+        "login-status",
         "nel",
+        "p3p",
+        "pics-label",
         "pragma",
-        "public-key-pins",
         "refresh",
         "report-to",
-        "reporting-endpoints",
-        "service-worker-allowed",
-        "set-cookie",
-        "set-cookie2",
+        "server",
         "sourcemap",
         "strict-transport-security",
-        "surrogate-control",
+        "timing-allow-origin",
+        "tk",
         "via",
+        "window-target",
         "www-authenticate",
         "x-content-type-options",
+        "x-dns-prefetch-control",
+        "x-download-options",
         "x-frame-options",
         "x-request-id",
+        "x-robots-tag",
         "x-sourcemap",
+        "x-ua-compatible",
+        "x-xss-protection",
     }
 )
-_PREFIXES: Final = ("access-control-", "x-farebox-", "x-accel-", "cdn-", "cross-origin-")
+# Names that browsers and caches act upon, with those of their families that are still to come. A
+# seller's own names are none of them.
+_PREFIXES: Final = (
+    *DIRECTIVES,
+    "accept-",
+    "access-control-",
+    "activate-storage-",
+    "ad-auction-",
+    "attribution-reporting-",
+    "connection-allowlist",
+    "content-security-policy",
+    "critical-ch",
+    "cross-origin-",
+    "document-isolation-",
+    "document-policy",
+    "feature-policy",
+    "idp-signin-",
+    "integrity-policy",
+    "netlify-",
+    "no-vary-search",
+    "observe-browsing-",
+    "origin-agent-",
+    "origin-isolation",
+    "origin-trial",
+    "permissions-policy",
+    "private-network-",
+    "public-key-pins",
+    "referrer-policy",
+    "reporting-endpoints",
+    "require-document-",
+    "run-ad-auction",
+    "sec-",
+    "secure-session-",
+    "service-worker-",
+    "set-",
+    "shared-storage-",
+    "speculation-rules",
+    "supports-loading-",
+    "use-as-dictionary",
+    "x-allow-fledge",
+    "x-content-security-",
+    "x-farebox-",
+    "x-permitted-cross-domain-",
+    "x-webkit-csp",
+)
+_ENDING: Final = "cache-control"  # of one cache or another
+_PASSED: Final = frozenset({"accept-patch", "accept-post", "accept-query", "accept-ranges"})
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*\Z")
 # An upstream's page must not run as a page of this origin, which has sessions of its own.
 OWN_HEADERS: Final[tuple[RawHeader, ...]] = (
@@ -84,6 +147,8 @@ def forward_response_headers(
 
 
 def _is_forwarded(name: str) -> bool:
+    if name in _PASSED:
+        return True
     if name in HOP_BY_HOP or name in PAYMENT or name in _NOT_FORWARDED:
         return False
-    return not name.startswith(_PREFIXES)
+    return not name.startswith(_PREFIXES) and not name.endswith(_ENDING)

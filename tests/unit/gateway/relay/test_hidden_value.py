@@ -47,6 +47,44 @@ async def test_value_in_two_parts_is_found_before_any_of_it_is_passed_on(cut: in
     assert seen == [b"x"]
 
 
+KEY = 'sk_aB+/="9&<'
+WRITTEN = {
+    "as it stands": KEY,
+    "json": 'sk_aB+\\/=\\"9&<',
+    "json of .NET": "sk_aB\\u002B/=\\u00229\\u0026\\u003c",
+    "all of it as json": "".join(f"\\u{ord(each):04x}" for each in KEY),
+    "a query": "sk_aB%2B%2f%3D%229%26%3C",
+    "html": "sk_aB+/=&quot;9&amp;&lt;",
+    "html by number": "sk_aB&#43;&#x2F;=&#0034;9&#38;&#X3c;",
+}
+pieces = st.sampled_from(
+    ["a", "b", "/", '"', "\\", "\\\\", "\\/", '\\"', "\\u00", "2f", "61", "62", "%", "%2F", "%61",
+     "&", "#", "x2f;", "&quot;", "quot;", "u0061", ";"]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
+async def test_value_is_found_however_its_characters_are_escaped(written: str, size: int) -> None:
+    body = f'{{"echo": "x{written}"}}'.encode()
+    parts = [body[at : at + size] for at in range(0, len(body), size)]
+    with pytest.raises(CredentialShown):
+        await passed(parts, KEY)
+    assert HiddenValue(Secret(KEY)).is_in(body)
+
+
+@given(st.lists(st.lists(pieces, max_size=4).map("".join).map(str.encode), max_size=12))
+async def test_value_is_found_in_parts_wherever_it_is_found_in_the_whole(
+    parts: list[bytes],
+) -> None:
+    for value in ('aab/"ab', "ab\\/a%61", "a&b\\\\ab"):
+        if HiddenValue(Secret(value)).is_in(b"".join(parts)):
+            with pytest.raises(CredentialShown):
+                await passed(parts, value)
+        else:
+            assert b"".join(await passed(parts, value)) == b"".join(parts)
+
+
 async def test_event_is_not_held_back() -> None:
     assert await passed([b"data: 1\n\n", b"data: 2\n\n"]) == [b"data: 1\n\n", b"data: 2\n\n"]
 

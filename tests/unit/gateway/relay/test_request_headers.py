@@ -20,7 +20,8 @@ def test_end_to_end_headers_are_forwarded_unchanged_and_in_order() -> None:
         (b"Accept", b"application/json"),
         (b"accept-encoding", b"zstd;q=0.5, x-made-up"),
         (b"range", b"bytes=0-1"),
-        (b"if-none-match", b'"a"'),
+        (b"cache-control", b"no-cache"),
+        (b"x-payment-method", b"a seller's own"),
         (b"x-repeated", b"1"),
         (b"x-repeated", b"2"),
         (b"content-type", b"text/plain"),
@@ -67,6 +68,55 @@ def test_payment_header_is_not_forwarded(name: str) -> None:
 )  # fmt: skip
 def test_credential_forwarding_or_own_header_of_buyer_is_not_forwarded(name: str) -> None:
     assert forward((name.encode(), b"forged")) == OURS
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Original-Method",
+        "X-Rewrite-URL", "X-Original-URI", "X-Host", "X-HTTP-Host-Override",
+    ],
+)  # fmt: skip
+def test_other_method_path_or_host_than_the_paid_one_is_not_forwarded(name: str) -> None:
+    assert forward((name.encode(), b"DELETE")) == OURS
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"],
+)
+def test_condition_that_could_turn_a_response_into_an_owed_one_is_not_forwarded(name: str) -> None:
+    assert forward((name.encode(), b'"a"')) == OURS
+
+
+def test_range_is_not_forwarded_without_its_condition() -> None:
+    assert forward((b"Range", b"bytes=0-1"), (b"If-Range", b'"a"'), (b"a", b"b")) == [
+        ("a", "b"), *OURS,
+    ]  # fmt: skip
+
+
+def test_request_for_a_cached_response_alone_is_not_forwarded() -> None:
+    assert forward((b"Cache-Control", b"max-age=9, Only-If-Cached")) == OURS
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Cookie2", "X-Sendfile-Type", "X-Accel-Mapping", "X-Lighttpd-Send-File", "Edge-Control",
+        "CDN-Loop", "Surrogate-Capability",
+    ],
+)  # fmt: skip
+def test_order_to_a_server_or_cache_is_not_forwarded(name: str) -> None:
+    assert forward((name.encode(), b"x")) == OURS
+
+
+@pytest.mark.parametrize(
+    "name", ["Accept-Encoding", "Range", "Accept-Charset", "A-IM", "Available-Dictionary"]
+)
+def test_buyer_of_a_wrapper_with_a_credential_chooses_no_coding_and_no_range(name: str) -> None:
+    sent = (name.encode(), b"x")
+    assert forward(sent) == [(name, "x"), *OURS]
+    assert forward(sent, credential=("A", "s3cr3t")) == [*OURS, ("A", "s3cr3t")]
 
 
 def test_credential_is_the_last_header_and_replaces_that_of_the_buyer() -> None:

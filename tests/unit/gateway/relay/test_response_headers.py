@@ -33,10 +33,57 @@ def test_end_to_end_headers_are_forwarded_with_their_bytes() -> None:
         "PAYMENT-RESPONSE", "Payment-Required", "Extension-Responses", "WWW-Authenticate",
         "Strict-Transport-Security", "Access-Control-Allow-Origin", "Cache-Control", "Link",
         "Content-Security-Policy", "Clear-Site-Data", "Service-Worker-Allowed", "X-Request-Id",
+        "Server", "Date", "Age", "Via", "Set-Cookie2", "X-Farebox-Attempt",
     ],
 )  # fmt: skip
 def test_header_of_the_connection_the_origin_or_the_gateway_is_not_forwarded(name: str) -> None:
     assert forward((name, "x")) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "X-Sendfile", "X-Sendfile2", "X-Lighttpd-Send-File", "X-LIGHTTPD-send-tempfile",
+        "X-LiteSpeed-Location", "X-Reproxy-URL", "X-Accel-Redirect", "CDN-Cache-Control",
+        "Cloudflare-CDN-Cache-Control", "Vercel-CDN-Cache-Control", "Netlify-Vary", "Edge-Control",
+        "Edge-Cache-Tag", "Surrogate-Control", "Surrogate-Key", "Cache-Tag", "Cache-Groups",
+    ],
+)  # fmt: skip
+def test_order_to_a_server_or_cache_is_not_forwarded(name: str) -> None:
+    assert forward((name, "x")) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Accept-CH", "Accept-CH-Lifetime", "Critical-CH", "Origin-Agent-Cluster", "Origin-Trial",
+        "Speculation-Rules", "Use-As-Dictionary", "Set-Login", "Activate-Storage-Access",
+        "Sec-Session-Registration", "Sec-Session-Challenge", "Secure-Session-Registration",
+        "Attribution-Reporting-Register-Source", "Attribution-Reporting-Register-Trigger",
+        "Observe-Browsing-Topics", "Permissions-Policy", "Permissions-Policy-Report-Only",
+        "Document-Policy", "Feature-Policy", "Integrity-Policy", "Referrer-Policy",
+        "Cross-Origin-Opener-Policy", "Document-Isolation-Policy", "Supports-Loading-Mode",
+        "No-Vary-Search", "Reporting-Endpoints", "Report-To", "NEL", "Timing-Allow-Origin",
+        "Ad-Auction-Allowed", "Shared-Storage-Write", "X-DNS-Prefetch-Control", "X-UA-Compatible",
+        "X-Permitted-Cross-Domain-Policies", "SourceMap",
+    ],
+)  # fmt: skip
+def test_header_that_browsers_act_upon_is_not_forwarded(name: str) -> None:
+    assert forward((name, "x")) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Accept-Ranges", "Allow", "Content-Disposition", "Content-Language", "Content-Range",
+        "Deprecation", "ETag", "Last-Modified", "Link-Template", "RateLimit-Policy", "Repr-Digest",
+        "Retry-After", "Server-Timing", "Sunset", "Vary", "Refund-Policy", "Model-Version",
+        "Setup-Id", "Second", "Critical-Count", "Report-Token", "X-Powered-By", "X-Policy",
+        "X-RateLimit-Remaining", "Openai-Processing-Ms", "Request-Id",
+    ],
+)  # fmt: skip
+def test_header_of_the_representation_or_of_the_seller_s_own_is_forwarded(name: str) -> None:
+    assert forward((name, "x")) == [(name.lower().encode(), b"x")]
 
 
 def test_headers_that_connection_nominates_are_not_forwarded() -> None:
