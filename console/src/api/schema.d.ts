@@ -4146,7 +4146,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "network": "stellar:testnet",
-                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *       "success": true,
                      *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *     }
@@ -4189,7 +4189,7 @@ export interface operations {
                      *       ],
                      *       "signers": {
                      *         "stellar:*": [
-                     *           "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
+                     *           "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3"
                      *         ]
                      *       }
                      *     }
@@ -4224,7 +4224,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *       "balances": [
                      *         {
                      *           "asset": "native",
@@ -4255,7 +4255,7 @@ export interface operations {
                      *       "sequence": "5173290803200001",
                      *       "signers": [
                      *         {
-                     *           "key": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *           "key": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *           "type": "ed25519_public_key",
                      *           "weight": 1
                      *         }
@@ -4554,7 +4554,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                 *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                  *       "network": "stellar:testnet"
                  *     }
                  */
@@ -4570,7 +4570,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *       "expiresAt": "2026-11-21T09:35:00Z",
                      *       "homeDomain": "pay.example",
                      *       "network": "stellar:testnet",
@@ -4645,7 +4645,7 @@ export interface operations {
                      *         "wrappers"
                      *       ],
                      *       "user": {
-                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *         "id": "user_9f86d081884c7d659a2feaa0c55ad015",
                      *         "network": "stellar:testnet"
                      *       }
@@ -4828,7 +4828,7 @@ export interface operations {
                      *       "expiresAt": "2026-11-22T09:31:00Z",
                      *       "token": "fbx_sess_2nAbCdEfGhIjKlMnOpQrStUvWxYz0123",
                      *       "user": {
-                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *         "id": "user_9f86d081884c7d659a2feaa0c55ad015",
                      *         "network": "stellar:testnet"
                      *       }
@@ -5949,7 +5949,7 @@ export interface operations {
                      *         "transaction": "c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1"
                      *       },
                      *       "proposal": {
-                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *         "accountKind": "g",
                      *         "authorityMode": "open",
                      *         "authorizationLimit": 12,
@@ -6488,7 +6488,7 @@ export interface operations {
                      *         "transaction": "c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1"
                      *       },
                      *       "proposal": {
-                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *         "accountKind": "g",
                      *         "authorityMode": "open",
                      *         "authorizationLimit": 12,
@@ -6568,7 +6568,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "contract": "CDV27O2HOZEFVYT4PA7ITB5EDY6E2KYFQPRJ3R4P4CC2MTHF5IA4LOJX",
+                     *       "contract": "CDV27O2HOZEFVYT4PA7ITB5EDY6E2KYFQPRJ3R4P4CC2MTHF5IA4KR5F",
                      *       "functions": [
                      *         {
                      *           "inputs": [
@@ -6906,7 +6906,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                 *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                  *       "requirements": {
                  *         "amount": "10000",
                  *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
@@ -6937,7 +6937,7 @@ export interface operations {
                      *       "expiresAt": "2026-11-23T09:31:00Z",
                      *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
                      *       "network": "stellar:testnet",
-                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *       "preimage": "AAAACc7gMC1ZhE0yvcqRXIID3URzP…",
                      *       "statements": [
                      *         "Transfer 10000 base units of the token C… from G… to G… on stellar:testnet, once.",
@@ -7070,7 +7070,7 @@ export interface operations {
                      *       "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *       "network": "stellar:testnet",
                      *       "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *       "status": "confirmed",
                      *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *     }
@@ -8147,7 +8147,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "isValid": true,
-                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
+                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3"
                      *     }
                      */
                     "application/json": components["schemas"]["VerifyResponse"];
