@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import msgspec
 import pytest
 
+from farebox.app.api_reference import documented_routes
 from farebox.kernel.addresses import parse_party
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
@@ -38,6 +40,7 @@ ABSENT: Final = {
         for verb in ("payment", "topup", "activate", "pause", "resume", "cancel")
     },
 }
+ROUTES: Final = {(each.method, each.path): each for each in documented_routes()}
 ENDS: Final = ("POST", "/v1/auth/logout")  # the session of the others: it comes last
 Served = tuple[AsgiClient, Mapping[str, str]]
 
