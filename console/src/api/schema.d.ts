@@ -1,4 +1,4 @@
-// schema 5ac64f555241e080fdfb14d1f008ec4f50390b0e44cd775b7fb7005432ae2a8c types 783a5065bfc70a1e52c86f53b66309907b503bc8d7f7b730a236cf45f7bba40a
+// schema 775723c8543f3dd7a6ae2c87111bf4e0e9cd291992be3315046421484f9ca472 types 4cdfdba8448a4c7d8045d590c6bcd575c21948e71894d575dd087da0d4a06c4a
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -1742,8 +1742,9 @@ export interface components {
          * CronSchedule
          * @description A run at each local time that matches the five fields of `expr`.
          *
-         *         A local time that the clocks skip runs at the next valid moment, together with whatever else is
-         *         due then; one that they repeat runs at its first occurrence only.
+         *         With `*` or `*\/n` for the minute or the hour it goes by the clock: in an hour that is repeated
+         *         it keeps its interval. A fixed local time that the clocks skip runs at the next valid moment,
+         *         together with whatever else is due then; one that they repeat runs at its first occurrence only.
          */
         CronSchedule: {
             expr: string;
@@ -3645,13 +3646,13 @@ export interface operations {
     };
     "get-discovery-merchant": {
         parameters: {
-            query?: {
+            query: {
                 /** @description http or mcp. */
                 type?: string;
                 /** @description stellar:testnet or stellar:pubnet. */
                 network?: string;
                 /** @description The exact recipient. */
-                payTo?: string;
+                payTo: string;
                 /** @description exact. */
                 scheme?: string;
                 /** @description A key that the extensions must have. */
@@ -3849,7 +3850,7 @@ export interface operations {
                 /** @description pagination.cursor of the page before. */
                 cursor?: string;
                 /** @description true: why each hit stands there. */
-                explain?: string;
+                explain?: "true" | "1" | "false" | "0";
             };
             header?: never;
             path?: never;
@@ -4112,6 +4113,17 @@ export interface operations {
                 /**
                  * @example {
                  *       "paymentPayload": {
+                 *         "accepted": {
+                 *           "amount": "10000",
+                 *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                 *           "extra": {
+                 *             "areFeesSponsored": true
+                 *           },
+                 *           "maxTimeoutSeconds": 60,
+                 *           "network": "stellar:testnet",
+                 *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                 *           "scheme": "exact"
+                 *         },
                  *         "payload": {
                  *           "transaction": "AAAAAgAAAABG…"
                  *         },
@@ -8115,6 +8127,17 @@ export interface operations {
                 /**
                  * @example {
                  *       "paymentPayload": {
+                 *         "accepted": {
+                 *           "amount": "10000",
+                 *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                 *           "extra": {
+                 *             "areFeesSponsored": true
+                 *           },
+                 *           "maxTimeoutSeconds": 60,
+                 *           "network": "stellar:testnet",
+                 *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                 *           "scheme": "exact"
+                 *         },
                  *         "payload": {
                  *           "transaction": "AAAAAgAAAABG…"
                  *         },
