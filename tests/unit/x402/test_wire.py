@@ -182,7 +182,7 @@ def test_refused_body_names_the_member_to_change(raw: bytes, member: str) -> Non
         {"network": None},
         {"amount": "01"},
         {"payTo": "M" + "A" * 68},
-        {"maxTimeoutSeconds": 60.0},
+        {"maxTimeoutSeconds": 60.5},
         {"extra": None},
         {"more": [1, 2]},
     ],
