@@ -107,7 +107,7 @@ def test_amount_that_is_not_canonical_is_refused(amount: object) -> None:
     assert reason_of(body(TERMS | {"amount": amount})) is Reason.INVALID_PAYMENT_REQUIREMENTS
 
 
-@pytest.mark.parametrize("timeout", [0, -1, 60.0, "60", True, None, 86_401])
+@pytest.mark.parametrize("timeout", [0, -1, 60.5, "60", True, None, 86_401])
 def test_timeout_is_refused_unless_a_positive_whole_number_of_seconds(timeout: object) -> None:
     terms = TERMS | {"maxTimeoutSeconds": timeout}
     assert reason_of(body(terms)) is Reason.INVALID_PAYMENT_REQUIREMENTS
