@@ -17,7 +17,6 @@ from farebox.gateway.origin.documents import (
     format_usd,
 )
 from farebox.gateway.wrappers.wrapper_fields import make_settings
-from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
 from farebox.stellar.asset_contract import usdc_contract
 from farebox.web.error_responses import EARLY_CODES
