@@ -23,7 +23,7 @@ from farebox.gateway.http import GatewayEndpoint
 from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.past_purchases import PastPurchases
 from farebox.gateway.relay.breaker import UpstreamBreaker
-from farebox.gateway.relay.relay import Relay
+from farebox.gateway.relay.relay import Relay, UpstreamSlots
 from farebox.gateway.respond import GatewayParts
 from farebox.gateway.upstream_credentials import UpstreamCredentials
 from farebox.gateway.wrapper import Wrapper
@@ -31,6 +31,7 @@ from farebox.gateway.wrappers.enabled_wrappers import EnabledWrappers
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import SystemClock
+from farebox.outbound.client import MAX_CALLS
 from farebox.storage.pool import Database
 from farebox.vault.sealed_bytes import ByteSealer
 from farebox.vault.sealing import Sealer
@@ -128,6 +129,7 @@ class GatewayBench:
     wrapper: Wrapper
     recorder: RequestRecorder
     wrappers: EnabledWrappers
+    slots: UpstreamSlots
     paid: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -187,13 +189,14 @@ async def gateway(
     *,
     answer: UpstreamAnswer | None = None,
     refusal: NotSettled | None = None,
+    slots: int = MAX_CALLS,
 ) -> AsyncIterator[GatewayBench]:
     """A gateway for one wrapper, whose upstream is a server on loopback."""
-    clock = SystemClock()
+    clock, held = SystemClock(), UpstreamSlots(slots)
     keeper = ResponseKeeper(database, ByteSealer(Sealer(keys(OLD), domain="gateway response")))
     settler = IdentifyingSettler(outcome_of, refusal)
     async with seller(folder, answer or answers(b"sunny")) as at:
-        relay = Relay(at.client, UpstreamBreaker(), clock)
+        relay = Relay(at.client, held, UpstreamBreaker(), clock)
         payer, wrappers = Payer(database, settler, keeper, clock), EnabledWrappers(database, clock)
         parts = GatewayParts(
             wrappers=wrappers,
@@ -208,7 +211,7 @@ async def gateway(
         recorder = RequestRecorder(database, clock)
         app = ErrorMiddleware(GatewayEndpoint(parts, recorder, clock, _not_counted), {})
         logged = RequestLog(ClientAddress(app, ()), structlog.get_logger())
-        yield GatewayBench(AsgiClient(logged), at, settler, wrapper, recorder, wrappers)
+        yield GatewayBench(AsgiClient(logged), at, settler, wrapper, recorder, wrappers, held)
 
 
 async def _not_counted(scope: Scope) -> None:

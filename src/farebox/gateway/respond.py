@@ -180,7 +180,9 @@ class Response:
             return settle
         term = WrapperTerm(terms.network, terms.asset, terms.amount, terms.pay_to)
         new = NewPayment(settle.identity, wrapper, term, bound, settle.digest, presented.digest)
-        return PaidRequest(new, settle, is_private=presented.is_private, is_for_sale=is_for_sale)
+        slot = self._parts.relay.slot(wrapper, settle.identity)
+        is_private = presented.is_private
+        return PaidRequest(new, settle, slot, is_private=is_private, is_for_sale=is_for_sale)
 
     async def _pay(
         self, paid: PaidRequest, sale: _Sale, body: ReceivedBody
@@ -202,8 +204,9 @@ class Response:
                 return answers.error(ErrorCode.NOT_FORWARDED)
             return answers.render(await parts.payer.find_state(paid.presented, known))
         if known is None:
-            await parts.relay.check(sale.url)
-        return await self._settle(paid, known, answers, body)
+            await parts.relay.check(self._wrapper, sale.url)
+        with paid.slot:
+            return await self._settle(paid, known, answers, body)
 
     async def _settle(
         self,

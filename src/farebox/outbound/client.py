@@ -130,11 +130,6 @@ class OutboundClient:
     ) -> None:
         self._tls = None
 
-    @property
-    def has_room(self) -> bool:
-        """Whether another call may begin now."""
-        return self._tls is not None and self._under_way < self._max_calls
-
     async def check_address(self, url: str, *, deadline_s: float) -> None:
         """Check that a URL may be called: its text, and every address of its name.
 

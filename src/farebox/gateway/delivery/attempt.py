@@ -69,6 +69,11 @@ class DeliveryAttempt:
         left = timedelta(0) if until is None else until - clock.now()
         self._ends_at = clock.monotonic() + left.total_seconds()
 
+    @property
+    def payment(self) -> GatewayPayment:
+        """The payment as the attempt began."""
+        return self._payment
+
     async def find_held(self) -> KeptResponse | None:
         """Find the response of an earlier attempt, whose buyer had left.
 

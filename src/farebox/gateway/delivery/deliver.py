@@ -124,8 +124,7 @@ class Deliverer:
             fault = _fault_of(error, is_limited=limited is not request)
             if passed.is_recorded:
                 raise ResponseCut(fault) from error
-            if fault is not DeliveryFault.ABOVE_LIMIT:
-                self._relay.record_failure(request.url)
+            self._relay.record_error(one.payment, error)
             failed = await one.fail(fault)
             if passed.is_started:
                 raise ResponseCut(fault) from error
@@ -141,15 +140,15 @@ class Deliverer:
         """
         try:
             async with self._relay.call(request) as response:
-                if is_delivered_status(response.status):
-                    await passed.run(response, _host_of(request.url))
-                    self._relay.record_success(request.url)
-                    return None
                 status = response.status
-                self._relay.record_failure(request.url)
-                return await one.fail(DeliveryFault.STATUS, may_repeat=True, status=status)
+                if not is_delivered_status(status):
+                    self._relay.record_status(one.payment, status)
+                    return await one.fail(DeliveryFault.STATUS, may_repeat=True, status=status)
+                await passed.run(response, _host_of(request.url))
+                self._relay.record_status(one.payment, status)
+                return None
         except (CallRefused, CallNotSent) as error:
-            self._relay.record_failure(request.url, error)
+            self._relay.record_error(one.payment, error)
             if isinstance(error, CallNotSent) and error.is_own_congestion:
                 return await one.give_back()
             return await one.fail(DeliveryFault.NOT_REACHED, may_repeat=True)

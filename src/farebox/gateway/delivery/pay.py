@@ -46,6 +46,7 @@ from farebox.gateway.payment import (
     PaymentState,
     PresentedRequest,
 )
+from farebox.gateway.relay.relay import UpstreamSlot
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
@@ -80,12 +81,13 @@ class PaymentSettler(Protocol):
 class PaidRequest:
     """A request with the payment that is presented for it; both passed every check.
 
-    `is_for_sale`: the payment is for the wrapper's terms of now. Another one may only continue a
-    request that was paid before.
+    `slot` is taken by the one call that acts for the payment. `is_for_sale`: the payment is for the
+    wrapper's terms of now. Another one may only continue a request that was paid before.
     """
 
     new: NewPayment
     settle: SettleRequest
+    slot: UpstreamSlot
     is_private: bool  # the payment holds an identifier, which is on no ledger
     is_for_sale: bool = True
 
@@ -134,6 +136,7 @@ class Payer:
         is released when the payment certainly did not land.
 
         Raises:
+            UpstreamUnavailable: there is no slot for the request; nothing was sent.
             KeyConflict: the buyer's payment identifier names another payment; nothing was sent.
             NothingSent: the service could not act; the same request may be repeated.
             Outage: likewise.
@@ -144,6 +147,7 @@ class Payer:
                 outcome = await self._look(request, known)
                 if outcome is not None:
                     return outcome
+                request.slot.release()
                 if self._clock.monotonic() >= until:
                     return await self._give_up(request)
                 await self._clock.sleep(_POLL_S)
@@ -166,10 +170,12 @@ class Payer:
 
     async def _reserve(self, request: PaidRequest) -> PayOutcome | None:
         """Count the request and settle; None when another call has reserved the payment."""
+        request.slot.take_unpaid()
         try:
             async with self._database.connection() as db:
                 held = await reservation_store.reserve(db, request.new, held_for=_HELD_FOR)
                 if held is None:
+                    request.slot.release()
                     return _refuse(
                         request.wrapper, await reservation_store.read_counters(db, request.wrapper)
                     )
@@ -188,7 +194,12 @@ class Payer:
         if known.state is PaymentState.RESERVED:
             async with self._database.connection() as db:
                 held = await reservation_store.hold_reservation(db, known, held_for=_HELD_FOR)
-            return None if held is None else await self._settle(request, held)
+            if held is None:
+                return None
+            if not request.slot.take():
+                await self._end_hold(held)
+                return await self._await_outcome(known.identity)
+            return await self._settle(request, held)
         return NoAttemptLeft(known)
 
     async def find_state(
@@ -313,6 +324,8 @@ class Payer:
             return None
         if known.attempts_left(self._clock.now()) == 0:
             return NoAttemptLeft(known)
+        if not request.slot.take():
+            return NotServed(known)
         limits = request.wrapper.settings.limits
         async with self._database.connection() as db:
             started = await payment_store.start_attempt(
