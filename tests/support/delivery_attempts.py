@@ -46,6 +46,9 @@ class RecordedResponse:
     body: bytes = b""
     is_whole: bool = False
 
+    def limit_time(self, within_s: float) -> None:
+        """The buyer takes everything at once."""
+
     def while_connected(self) -> AbstractAsyncContextManager[None]:
         """The buyer leaves within no wait."""
         return nullcontext()

@@ -19,6 +19,7 @@ from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
 from support.delivery_attempts import Attempt, Attempted, RecordedResponse
 from support.gateway_payments import enabled_wrapper
+from support.loop_time import keep_deadline, pass_time
 from support.losing_database import LosingDatabase
 from support.outbound import SELLER
 from support.upstream import Answer, GatedUpstream, answers, drips, drops, says
@@ -138,6 +139,42 @@ async def test_buyer_who_leaves_a_short_response_finds_it_stored(attempt: Attemp
     async with attempt(answers(b"sunny"), leaves_after=0) as it:
         assert await it.deliver() is None
         assert ((await it.row()).state, await it.stored()) == (PaymentState.DELIVERED, 1)
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+async def test_buyer_who_takes_a_response_slowly_uses_up_no_time_of_the_upstream(
+    attempt: Attempt, monkeypatch: pytest.MonkeyPatch, is_broken: bool
+) -> None:
+    class SlowResponse(RecordedResponse):
+        async def write(self, part: bytes, *, is_last: bool = False) -> None:
+            pass_time(monkeypatch, 30)
+            await super().write(part, is_last=is_last)
+
+    async with attempt(answers(b"x" * 99_000)) as it:
+        it.buyer = SlowResponse()
+        if not is_broken:
+            assert await it.deliver() is None
+            assert ((await it.row()).state, len(it.buyer.body)) == (PaymentState.DELIVERED, 99_000)
+            return
+        keep_deadline(monkeypatch)
+        with pytest.raises(ResponseCut) as cut:  # the control
+            await it.deliver()
+        assert cut.value.fault is DeliveryFault.TIMEOUT
+
+
+async def test_buyer_has_the_time_of_its_attempt_but_for_the_record_of_its_end(
+    attempt: Attempt,
+) -> None:
+    limits = list[float]()
+
+    class LimitedResponse(RecordedResponse):
+        def limit_time(self, within_s: float) -> None:
+            limits.append(within_s)
+
+    async with attempt(answers(b"sunny")) as it:
+        it.buyer = LimitedResponse()
+        assert await it.deliver() is None
+        assert 3500 < limits[0] <= 3595
 
 
 async def test_event_stream_is_delivered_after_its_first_event(attempt: Attempt) -> None:

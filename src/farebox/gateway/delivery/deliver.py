@@ -28,6 +28,8 @@ from farebox.outbound.faults import (
 from farebox.outbound.target import Target, parse_target
 from farebox.storage.pool import Database
 
+_RECORD_S: Final = 5.0  # of an attempt's time, to record its end after its buyer's time
+
 
 class ResponseCut(Exception):
     """The response broke after a part was passed on: the connection must be cut."""
@@ -61,7 +63,8 @@ class Deliverer:
         on; a longer one is passed on as it comes, and recorded before what marks its end. A stream
         of events is recorded after its first event. An attempt whose buyer left before the request
         was sent does not count; a short response that its buyer did not wait for is stored for the
-        next attempt.
+        next attempt. A buyer who takes the response slowly uses up its own time, and not the
+        upstream's; at the end of that time it counts as gone.
 
         Args:
             attempt: the payment as its attempt began.
@@ -78,6 +81,7 @@ class Deliverer:
         one = DeliveryAttempt(
             self._database, self._keeper, self._clock, attempt, may_repeat=may_repeat
         )
+        writer.limit_time(one.left_s - _RECORD_S)
         passed = PassedResponse(one, writer, HiddenValue(request.credential), kept_bytes)
         try:
             return await self._attempt(one, request, writer, passed)
