@@ -60,8 +60,8 @@ class UpstreamSlots:
 
     An owner may take a slot while it holds fewer than are free: half of all where it is alone, and
     each of several as many as then stay free. Owners that are not established can be made for
-    nothing, so all of them together hold what one owner may, and each of them half of that. Calls
-    with one payment share its slot.
+    nothing, so all of them together hold what one owner may, and each of them as many as are then
+    left to them. Calls with one payment share its slot.
     """
 
     def __init__(self, most: int) -> None:
