@@ -36,7 +36,7 @@ from farebox.gateway.payments.payments_http import payment_endpoints
 from farebox.gateway.payments.refund import Refunds
 from farebox.gateway.relay.breaker import UpstreamBreaker
 from farebox.gateway.relay.received_body import BodySpool
-from farebox.gateway.relay.relay import Relay
+from farebox.gateway.relay.relay import Relay, UpstreamSlots
 from farebox.gateway.respond import GatewayParts
 from farebox.gateway.upstream_credentials import UpstreamCredentials
 from farebox.gateway.wrappers.check_wrapper import WrapperCheck
@@ -115,7 +115,7 @@ def build_gateway(
     upstreams = build_outbound(settings.outbound, max_calls=calls, own_hosts=own_hosts(settings))
     checking = build_outbound(settings.outbound, own_hosts=own_hosts(settings))
     recorder = RequestRecorder(pools.upkeep, clock)
-    relay = Relay(upstreams, UpstreamBreaker(), clock)
+    relay = Relay(upstreams, UpstreamSlots(calls), UpstreamBreaker(), clock)
     keeper = ResponseKeeper(pools.money, needs.vault.responses)
     payer, spool = Payer(pools.money, needs.settler, keeper, clock), BodySpool()
     parts = GatewayParts(

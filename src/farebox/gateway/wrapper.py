@@ -83,7 +83,7 @@ class WrapperLimits:
     concurrent_requests: int = 50
     max_request_bytes: int = 1_048_576
     max_response_bytes: int = 5_242_880
-    timeout_s: int = 30  # of one upstream request, from the first lookup to the last byte
+    timeout_s: int = 30  # for the upstream, from the first lookup to the last byte of a response
     kept_response_bytes: int = 65_536  # the longest response that is stored; 0 stores none
 
 
