@@ -339,7 +339,7 @@ EDGES = {
     "proposals_http",
     "settle_http",
     "sign_in_http",
-    "unsent_responses",
+    "write_response",
     "usage_http",
     "validate_http",
     "verify_http",
