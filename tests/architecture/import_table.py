@@ -200,7 +200,7 @@ INSIDE = MappingProxyType(
             "analytics": set[str](),
             "cross_origin": set[str](),
             "payment": set[str](),
-            "relay": set[str](),
+            "relay": {"payment", "wrapper"},
             "wrapper": set[str](),
             "delivery": {
                 "offers",
