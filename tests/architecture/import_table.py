@@ -201,7 +201,7 @@ INSIDE = MappingProxyType(
             "cross_origin": set[str](),
             "payment": set[str](),
             "relay": set[str](),
-            "wrapper": set[str](),
+            "wrapper": {"relay"},
             "delivery": {
                 "offers",
                 "payment",
