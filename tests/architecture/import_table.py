@@ -200,8 +200,9 @@ INSIDE = MappingProxyType(
             "analytics": set[str](),
             "cross_origin": set[str](),
             "payment": set[str](),
-            "relay": {"payment", "wrapper"},
-            "wrapper": set[str](),
+            "relay": {"payment", "upstream_url", "wrapper"},
+            "upstream_url": set[str](),
+            "wrapper": {"upstream_url"},
             "delivery": {
                 "offers",
                 "payment",
@@ -251,6 +252,7 @@ INSIDE = MappingProxyType(
                 "relay",
                 "responses",
                 "upstream_credentials",
+                "upstream_url",
                 "wrapper",
                 "wrappers",
             },
@@ -258,6 +260,7 @@ INSIDE = MappingProxyType(
                 "offers",
                 "relay",
                 "upstream_credentials",
+                "upstream_url",
                 "wrapper",
             },
             "buyer_connection": {

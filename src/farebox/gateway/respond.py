@@ -23,9 +23,9 @@ from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.gateway.relay.received_body import BodySpool, ReceivedBody
 from farebox.gateway.relay.relay import Relay, UpstreamRequest
 from farebox.gateway.relay.request_headers import forward_request_headers
-from farebox.gateway.relay.upstream_url import UpstreamUrlFault, join_upstream_url
 from farebox.gateway.responses import GatewayResponse, ResponseContext, error_response
 from farebox.gateway.upstream_credentials import UpstreamCredential, UpstreamCredentials
+from farebox.gateway.upstream_url import UpstreamUrlFault, join_upstream_url
 from farebox.gateway.wrapper import NotOffered, Wrapper, WrapperTerm, price_call
 from farebox.gateway.wrappers.enabled_wrappers import EnabledWrappers
 from farebox.kernel.caller import Caller, CallerKind

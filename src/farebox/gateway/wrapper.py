@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from farebox.catalog.discovery.route_template import RouteTemplate
-from farebox.gateway.relay.upstream_url import Reading, read_path, read_segments
+from farebox.gateway.upstream_url import Reading, read_path, read_segments
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import OwnerId
