@@ -200,7 +200,7 @@ INSIDE = MappingProxyType(
             "analytics": set[str](),
             "cross_origin": set[str](),
             "payment": set[str](),
-            "relay": {"payment", "upstream_url", "wrapper"},
+            "relay": {"payment", "wrapper"},
             "upstream_url": set[str](),
             "wrapper": {"upstream_url"},
             "delivery": {

@@ -129,7 +129,7 @@ def read_limit(parameters: QueryParameters, *, most: int = MAX_LIMIT) -> int:
     Raises:
         InvalidQueryString: it is not a positive whole number in plain digits, or above 2³¹.
     """
-    text = read_text(parameters, "limit")
+    text = read_text(parameters, "limit", max_length=MAX_BYTES)
     limit = DEFAULT_LIMIT if text is None else _parse_whole_number(text)
     if not limit or limit > MOST_ASKED:
         raise InvalidQueryString(ErrorCode.INVALID_LIMIT)
@@ -143,7 +143,7 @@ def read_offset(parameters: QueryParameters) -> int:
         InvalidQueryString: it is not a whole number from 0 on in plain digits, or does not
             fit 63 bits.
     """
-    text = read_text(parameters, "offset")
+    text = read_text(parameters, "offset", max_length=MAX_BYTES)
     offset = 0 if text is None else _parse_whole_number(text)
     if offset is None or offset > MAX_OFFSET:
         raise InvalidQueryString(ErrorCode.INVALID_OFFSET)
