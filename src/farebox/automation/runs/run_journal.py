@@ -16,7 +16,12 @@ from farebox.automation.authority import presigned_store
 from farebox.automation.paymaster import budget_store, channel_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets, RunCharge, SpendScope
 from farebox.automation.plans import proposal_store
-from farebox.automation.plans.proposal_state import PauseReason, ProposalFacts, ProposalTrigger
+from farebox.automation.plans.proposal_state import (
+    PauseReason,
+    ProposalFacts,
+    ProposalState,
+    ProposalTrigger,
+)
 from farebox.automation.plans.proposal_transitions import may_move
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
@@ -99,6 +104,7 @@ class RunEnd:
     fee_now: Stroops | None = None
 
 
+PLAN_STOPPED = "plan_stopped"  # the reason of a run
 _NOTHING_ELSE = RunEnd()
 _MOST_CEILINGS = 2
 
@@ -180,7 +186,7 @@ class RunJournal:
         sealed: bytes,
     ) -> None:
         plan = await proposal_store.lock_plan(db, run.proposal_id)
-        if plan is None or not plan.may_run:
+        if plan is None or not plan.may_make(is_charged=run.is_charged):
             raise _NotRecorded(AttemptRecording.PLAN_STOPPED)
         if not await run_store.save_run(db, run, after):
             raise _NotRecorded(AttemptRecording.LEASE_LOST)
@@ -253,6 +259,27 @@ class RunJournal:
             await self._follow(db, plan, run, after, transition.effects, end, now)
         return after
 
+    async def stop(self, run: Run, reason: str, pause: PauseReason | None = None) -> Run | None:
+        """End a claimed run that its plan does not make now; None when the lease was lost.
+
+        A leg of a run that has begun waits until the plan is resumed, or its deadline. `pause`
+        pauses the plan.
+
+        Raises:
+            DatabaseUnavailable: as `move`.
+        """
+        async with self._database.connection() as db:
+            plan = await proposal_store.find_plan(db, run.proposal_id)
+            stored = await claim_store.find_run(db, run.id)
+            if plan is None or stored is None:
+                return None
+            is_held = await run_store.has_begun(db, run) and not plan.is_cancelling
+        goes_on = plan.may_make(is_charged=stored.is_charged)
+        after, end = replace(run.without_channel(), reason=reason), RunEnd(pause=pause)
+        if is_held and (goes_on or plan.state is ProposalState.PAUSED):
+            return await self.move(run, RunTrigger.DEFER, run_store.hold(after), end)
+        return await self.move(run, RunTrigger.WITHDRAW, after, end)
+
     async def _follow(
         self,
         db: Connection,
@@ -292,6 +319,8 @@ class RunJournal:
             )
         elif after.is_final or plan.is_cancelling:
             await settle_plan(db, plan, now)
+        elif after.reason == PLAN_STOPPED and plan.state is ProposalState.ACTIVE:
+            await run_store.make_due(db, after.id, now)  # it was resumed meanwhile
 
     async def _end_attempt(self, db: Connection, ended: EndedAttempt | None) -> None:
         """Record an attempt's outcome, and give back what it did not cost.
