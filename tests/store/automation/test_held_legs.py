@@ -28,11 +28,12 @@ from farebox.automation.runs.run_journal import PLAN_STOPPED, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
+from store.automation.test_new_quote import BUDGETS, SOON, begin, build, once, succeed
 from support.automation import DELEGATES, read_plan, read_runs
 from support.manual_clock import ManualClock
 from support.run_payments import FEE, balance
-from tests.store.automation.test_new_quote import BUDGETS, SOON, begin, build, once, succeed
 
+CONTINUE: Final = OnLegError.CONTINUE
 LATER: Final = SOON + timedelta(minutes=30)
 OVER: Final = SOON + timedelta(hours=2)
 
@@ -44,7 +45,7 @@ def journal_of(database: Database, clock: ManualClock, at: datetime) -> RunJourn
 
 async def begun(database: Database, clock: ManualClock) -> tuple[StoredPlan, RunJournal]:
     """A plan of a single run of three legs, of which the first has landed."""
-    plan = await begin(database, once(legs=3, on_leg_error=OnLegError.CONTINUE))
+    plan = await begin(database, once(legs=3, on_leg_error=CONTINUE).but(auth_limit=30))
     journal = journal_of(database, clock, SOON)
     await succeed(journal, await build(journal, database, SOON))
     return plan, journal
@@ -91,7 +92,8 @@ async def test_legs_of_a_run_that_has_begun_wait_for_the_resume_and_are_made(
     assert await states(database, plan) == ["succeeded", "scheduled", "scheduled"]
     assert (paused.counters.runs_left, paused.counters.runs_consumed) == (0, 1), "it is charged"
     due = [row["due_at"] for row in await read_runs(database, plan)]
-    assert due[1] > SOON + timedelta(hours=1) and due[2] is None, "none is claimed meanwhile"
+    assert due[1] > SOON + timedelta(hours=1), "none is claimed meanwhile"
+    assert due[2] is None
     await move(database, plan, ProposalTrigger.RESUME, LATER)
     journal = journal_of(database, clock, LATER)
     for _ in range(2):
@@ -111,7 +113,9 @@ async def test_leg_that_was_claimed_when_its_plan_paused_waits_with_the_others(
     building = await build(journal, database, SOON)
     await move(database, plan, ProposalTrigger.PAUSE, SOON)
     held = await journal.stop(building, PLAN_STOPPED)
-    assert held is not None and held.due_at is not None and held.due_at > held.deadline_at
+    assert held is not None
+    assert held.due_at is not None
+    assert held.due_at > held.deadline_at
     assert await states(database, plan) == ["succeeded", "deferred", "scheduled"]
     await move(database, plan, ProposalTrigger.RESUME, LATER)
     journal = journal_of(database, clock, LATER)
@@ -133,7 +137,7 @@ async def test_leg_whose_plan_was_resumed_meanwhile_is_due_at_once(
 async def test_control_run_of_which_nothing_was_sent_is_skipped_and_not_charged(
     database: Database, clock: ManualClock
 ) -> None:
-    plan = await begin(database, once(legs=3, on_leg_error=OnLegError.CONTINUE))
+    plan = await begin(database, once(legs=3, on_leg_error=CONTINUE).but(auth_limit=30))
     journal = journal_of(database, clock, SOON)
     building = await build(journal, database, SOON)
     paused = await move(database, plan, ProposalTrigger.PAUSE, SOON)
@@ -148,16 +152,13 @@ async def test_held_legs_are_missed_at_their_deadline_and_the_plan_ends(
     plan, _ = await begun(database, clock)
     await move(database, plan, ProposalTrigger.PAUSE, SOON)
     journal = journal_of(database, clock, OVER)
-    missed = await build_over(journal, database)
-    assert await journal.move(missed, RunTrigger.MISS, missed) is not None
+    for _ in range(2):
+        missed = await build(journal, database, OVER)
+        assert await journal.move(missed, RunTrigger.MISS, missed) is not None
     assert (await read_plan(database, plan)).state is ProposalState.COMPLETED
-    assert "scheduled" not in await states(database, plan)
+    assert await states(database, plan) == ["succeeded", "missed", "missed"]
     with pytest.raises(AutomationRefused):
         await move(database, plan, ProposalTrigger.RESUME, OVER)
-
-
-async def build_over(journal: RunJournal, database: Database) -> Run:
-    return await build(journal, database, OVER)
 
 
 async def test_cancelled_plan_withdraws_held_legs_and_is_not_charged_again(
@@ -178,7 +179,7 @@ async def test_last_paid_run_is_repeated_until_its_deadline_and_then_the_plan_is
     await fail(journal, await build(journal, database, SOON))
     open_plan = await read_plan(database, plan)
     assert (open_plan.state, open_plan.counters.runs_left) == (ProposalState.ACTIVE, 0)
-    assert open_plan.may_make(is_charged=True) and not open_plan.may_run
+    assert (open_plan.may_make(is_charged=True), open_plan.may_run) == (True, False)
     await repeat(database, plan, LATER)
     journal = journal_of(database, clock, LATER)
     await fail(journal, await build(journal, database, LATER))
@@ -218,5 +219,6 @@ async def test_failed_run_that_was_not_charged_keeps_its_paid_run_until_its_dead
     async with database.connection() as db:
         assert await paid_end(db, plan, SOON) is None, "without a paid run it is not repeated"
     ended = await move(database, plan, ProposalTrigger.CANCEL, LATER)
-    assert ended.counters.runs_left == 0 and await balance(database, plan) > 0
+    assert ended.counters.runs_left == 0
+    assert await balance(database, plan) > 0
     assert not ended.may_make(is_charged=True)

@@ -149,7 +149,8 @@ async def settle_plan(db: Connection, plan: StoredPlan, now: datetime) -> Stored
         runs_left=plan.counters.runs_left,
     )
     if plan.is_cancelling and not is_busy:
-        return await move_plan(db, plan, ProposalTrigger.CANCEL, facts, now=now)
+        reason = plan.reason
+        return await move_plan(db, plan, ProposalTrigger.CANCEL, facts, now=now, reason=reason)
     if is_busy or plan.state not in (ProposalState.ACTIVE, ProposalState.PAUSED):
         return plan
     is_paused, has_runs = plan.state is ProposalState.PAUSED, plan.counters.runs_left > 0
