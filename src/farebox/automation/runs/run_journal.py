@@ -6,7 +6,7 @@ one transaction for each change. The plan's row is locked before the run's.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -24,7 +24,7 @@ from farebox.automation.plans.proposal_state import (
 )
 from farebox.automation.plans.proposal_transitions import may_move
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
 from farebox.automation.runs import attempt_store, claim_store, run_store
 from farebox.automation.runs.classify_error import lacks_balance
 from farebox.automation.runs.event_store import add_event
@@ -207,6 +207,20 @@ class RunJournal:
         used_up = await budget_store.reserve(db, charge, self._budgets)
         if used_up is not None:
             raise _NotRecorded(_USED_UP[used_up])
+
+    async def find_used_up(
+        self, terms: PlanTerms, fee: Stroops, *, on: date
+    ) -> AttemptRecording | None:
+        """The budget of a day that a transaction of a plan does not fit in; None where it fits.
+
+        Raises:
+            DatabaseUnavailable: it is not known.
+        """
+        async with self._database.connection() as db:
+            is_new = await budget_store.is_new_owner(db, terms.owner, terms.network)
+            charge = RunCharge(terms.network, terms.owner, on, fee, is_new_owner=is_new)
+            used_up = await budget_store.find_used_up(db, charge, self._budgets)
+        return None if used_up is None else _USED_UP[used_up]
 
     async def mark_sent(self, attempt: Attempt) -> None:
         """Record that a node took an attempt's envelope.
