@@ -20,7 +20,7 @@ from farebox.automation.plans.proposal_state import (
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import OnLegError
 from farebox.automation.refusal import AutomationRefused
-from farebox.automation.runs import run_store
+from farebox.automation.runs import held_legs, run_store
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
@@ -81,7 +81,7 @@ async def repeat(database: Database, plan: StoredPlan, at: datetime) -> None:
 
 
 async def paid_end(db: Connection, plan: StoredPlan, at: datetime) -> datetime | None:
-    return await run_store.find_paid_end(db, plan.terms, now=at, has_runs=False)
+    return await held_legs.find_paid_end(db, plan.terms, now=at, has_runs=False)
 
 
 async def test_legs_of_a_run_that_has_begun_wait_for_the_resume_and_are_made(

@@ -26,7 +26,7 @@ from farebox.automation.plans.proposal_transitions import move_proposal
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan, StoredProposal
 from farebox.automation.refusal import AutomationRefused
-from farebox.automation.runs import run_store
+from farebox.automation.runs import held_legs, run_store
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.materialise import find_next
 from farebox.automation.runs.move_plan import move_plan
@@ -198,7 +198,7 @@ class PlanChanges:
 async def has_paid_legs(db: Connection, plan: StoredPlan, now: datetime) -> bool:
     """Whether legs of a run that is paid wait, or may be repeated."""
     has_runs = plan.counters.runs_left > 0
-    return await run_store.find_paid_end(db, plan.terms, now=now, has_runs=has_runs) is not None
+    return await held_legs.find_paid_end(db, plan.terms, now=now, has_runs=has_runs) is not None
 
 
 async def check_may_resume(db: Connection, plan: StoredPlan, now: datetime) -> None:

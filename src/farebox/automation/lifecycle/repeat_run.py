@@ -12,7 +12,7 @@ from farebox.automation.lifecycle.owned_plans import check_id, lock_owned, read_
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
-from farebox.automation.runs import run_store
+from farebox.automation.runs import held_legs, run_store
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.legs import run_state_of
 from farebox.automation.runs.run import Run
@@ -88,7 +88,7 @@ def _check(plan: StoredPlan, legs: Sequence[Run], now: datetime) -> RunState:
         )
     if any(leg.deadline_at <= now for leg in legs):
         raise _refused("The time in which the run may land has passed.")
-    if any(leg.attempts >= run_store.MOST_ATTEMPTS for leg in legs):
+    if any(leg.attempts >= held_legs.MOST_ATTEMPTS for leg in legs):
         raise _refused("The run was tried too often.")
     for leg in legs:
         if leg.state is RunState.FAILED:

@@ -22,7 +22,7 @@ from farebox.automation.plans.proposal_state import (
 from farebox.automation.plans.proposal_transitions import may_move, move_proposal
 from farebox.automation.plans.quote import Quote
 from farebox.automation.plans.stored_plan import PlanCounters, StoredPlan
-from farebox.automation.runs import run_store
+from farebox.automation.runs import held_legs, run_store
 from farebox.automation.runs.credit_store import return_credit
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.materialise import find_next, materialise
@@ -72,16 +72,14 @@ async def move_plan(
     await _write(db, moved, now)
     if trigger is ProposalTrigger.ACTIVATE:
         await proposal_store.record_activation(db, plan.terms.id, at=now)
-    if trigger is ProposalTrigger.RESUME:
-        await run_store.release_held(db, plan.terms.id)
     is_topped_up = ProposalEffect.CREDIT_RUNS in effects and moved.state is ProposalState.ACTIVE
     if ProposalEffect.MATERIALISE_RUNS in effects or (is_topped_up and not moved.is_cancelling):
-        await _materialise(db, moved, now)
+        await _materialise(db, moved, trigger, now)
     if ProposalEffect.SHRED_KEY in effects:
         await proposal_store.shred_key(db, plan.terms.id)
         moved = replace(moved, delegate_key=None)
-    data = {"from": plan.state, "to": moved.state, "reason": reason}
-    await add_event(db, plan.terms.id, f"plan.{trigger}", data)
+    told = {"from": plan.state, "to": moved.state, "reason": reason}
+    await add_event(db, plan.terms.id, f"plan.{trigger}", told)
     return moved
 
 
@@ -131,8 +129,12 @@ async def _write(db: Connection, plan: StoredPlan, now: datetime) -> None:
     )
 
 
-async def _materialise(db: Connection, plan: StoredPlan, now: datetime) -> None:
+async def _materialise(
+    db: Connection, plan: StoredPlan, trigger: ProposalTrigger, now: datetime
+) -> None:
     """Insert the next runs; where none is due, a pass of `PlanUpkeep` looks what else is left."""
+    if trigger is ProposalTrigger.RESUME:
+        await held_legs.release_held(db, plan.terms.id)
     if not await materialise(db, plan, now):
         await proposal_store.write_overdue(db, plan.terms.id, now)
 
@@ -160,7 +162,7 @@ async def settle_plan(db: Connection, plan: StoredPlan, now: datetime) -> Stored
         has_next = await materialise(db, plan, now)
     if has_next and (has_runs or is_paused):
         return plan
-    until = await run_store.find_paid_end(db, plan.terms, now=now, has_runs=has_runs)
+    until = await held_legs.find_paid_end(db, plan.terms, now=now, has_runs=has_runs)
     facts = replace(facts, schedule_is_exhausted=not has_next, has_paid_legs=until is not None)
     if may_move(plan.state, ProposalTrigger.COMPLETE, facts):
         return await move_plan(db, plan, ProposalTrigger.COMPLETE, facts, now=now)
@@ -180,7 +182,7 @@ async def _stop_runs(
     waiting = {run.run_index for run in await run_store.list_open(db, plan.terms.id)}
     await run_store.withdraw_waiting(db, plan.terms.id, reason=reason, keeps_begun=is_pause)
     if is_pause:
-        await run_store.hold_waiting(db, plan.terms.id)
+        await held_legs.hold_waiting(db, plan.terms.id)
     await channel_store.free_finished(db, plan.terms.id)
     for index in waiting if plan.terms.legs > 1 else ():
         legs = await run_store.list_legs(db, plan.terms.id, index)

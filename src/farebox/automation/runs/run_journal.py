@@ -25,9 +25,9 @@ from farebox.automation.plans.proposal_state import (
 from farebox.automation.plans.proposal_transitions import may_move
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
-from farebox.automation.runs import attempt_store, claim_store, run_store
+from farebox.automation.runs import attempt_store, claim_store, held_legs, run_store
 from farebox.automation.runs.classify_error import lacks_balance
-from farebox.automation.runs.event_store import add_event
+from farebox.automation.runs.event_store import add_run_event
 from farebox.automation.runs.finish_leg import MOST_FAILURES, finish_leg
 from farebox.automation.runs.move_plan import move_plan, settle_plan
 from farebox.automation.runs.receipt import TokenChange
@@ -269,7 +269,7 @@ class RunJournal:
                 await presigned_store.mark_used(
                     db, plan.terms.id, run_index=run.run_index, leg_index=run.leg_index
                 )
-            await _add_run_event(db, after)
+            await add_run_event(db, after)
             await self._follow(db, plan, run, after, transition.effects, end, now)
         return after
 
@@ -287,11 +287,11 @@ class RunJournal:
             stored = await claim_store.find_run(db, run.id)
             if plan is None or stored is None:
                 return None
-            is_held = await run_store.has_begun(db, run) and not plan.is_cancelling
+            is_held = await held_legs.has_begun(db, run) and not plan.is_cancelling
         goes_on = plan.may_make(is_charged=stored.is_charged)
         after, end = replace(run.without_channel(), reason=reason), RunEnd(pause=pause)
         if is_held and (goes_on or plan.state is ProposalState.PAUSED):
-            return await self.move(run, RunTrigger.DEFER, run_store.hold(after), end)
+            return await self.move(run, RunTrigger.DEFER, held_legs.hold(after), end)
         return await self.move(run, RunTrigger.WITHDRAW, after, end)
 
     async def _follow(
@@ -397,19 +397,3 @@ def _pause_reason(plan: StoredPlan, run: Run, effects: Sequence[RunEffect]) -> P
         is_low = lacks_balance(run.error_class, run.error_code)
         return PauseReason.LOW_BALANCE if is_low else PauseReason.FAILED_RUNS
     return PauseReason.FEE_CEILING if plan.counters.ceilings_hit >= _MOST_CEILINGS else None
-
-
-async def _add_run_event(db: Connection, run: Run) -> None:
-    if run.state is RunState.DEFERRED and run.error_class is None:
-        return  # a poll that said no
-    data = {
-        "run": run.id,
-        "runIndex": run.run_index,
-        "legIndex": run.leg_index,
-        "reason": run.reason,
-        "errorClass": run.error_class,
-        "errorCode": run.error_code,
-        "transaction": None if run.tx_hash is None else run.tx_hash.hex(),
-    }
-    told = {name: value for name, value in data.items() if value is not None}
-    await add_event(db, run.proposal_id, f"run.{run.state}", told)
