@@ -7,7 +7,6 @@ that follow a request wait unparsed, while nothing more is read.
 """
 
 import asyncio
-import re
 from typing import Final
 
 import httptools
@@ -15,9 +14,17 @@ import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from farebox.kernel.error_codes import ErrorCode
-from farebox.web.connections import AllowedHosts, HeadBuffer, OpenConnections
+from farebox.web.connections import (
+    AllowedHosts,
+    HalfClosableCycle,
+    HeadBuffer,
+    HoldableFlow,
+    OpenConnections,
+    is_host,
+    read_target_host,
+    without_port,
+)
 from farebox.web.error_responses import EarlyResponse
-from farebox.web.http_cycle import HalfClosableCycle, HoldableFlow
 from farebox.web.request_context import new_request_id
 
 HEAD_BYTES: Final = 32 * 1024
@@ -30,9 +37,6 @@ _ALL_TAKEN: Final = EarlyResponse(ErrorCode.SERVICE_UNAVAILABLE, "All connection
 _OTHER_HOST: Final = "The request's target names another host than its Host header."
 _WRITE_BYTES: Final = 16 * 1024  # of a response that wait for a slow reader
 _BEFORE_1_1: Final = ("0.9", "1.0")
-_HOST: Final = re.compile(rb"(?:[\w.~!$&'()*+,;=%-]*|\[[\w:.%]*\])(?::[0-9]*)?\Z")  # RFC 3986, 3.2
-_ABSOLUTE: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]+)")
-_DEFAULT_PORT: Final = re.compile(rb":(?:80|443)?\Z")
 log = structlog.get_logger()
 
 
@@ -206,7 +210,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             return
         name = name.lower()
         if name == b"host":
-            if self._host is not None or not _HOST.match(value):
+            if self._host is not None or not is_host(value):
                 self._stop(ErrorCode.MALFORMED_HTTP)
             self._host = value
             if self.hosts is not None and value not in self.hosts:
@@ -243,15 +247,13 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """
         if self._host is None and is_required:
             self._stop(ErrorCode.MALFORMED_HTTP)
-        target = None if self.url.startswith(b"/") else _ABSOLUTE.match(self.url)
-        if target is None:
+        named = None if self.url.startswith(b"/") else read_target_host(self.url)
+        if named is None:
             return
-        named = target[1].lower()
         if self._host is None:
             is_ours = self.hosts is None or named in self.hosts
         else:
-            host = _DEFAULT_PORT.sub(b"", self._host.lower())
-            is_ours = _DEFAULT_PORT.sub(b"", named) == host
+            is_ours = without_port(named) == without_port(self._host)
         if not is_ours:
             self._stop(ErrorCode.HOST_NOT_ALLOWED, _OTHER_HOST)
 
