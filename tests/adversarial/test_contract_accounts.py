@@ -112,7 +112,7 @@ async def test_contract_account_is_refused_when_not_deployed(stage: Stage) -> No
     draft = await stage.draft(payer=StrKey.encode_contract(bytes(31) + b"\7"))
     await stage.assert_refused(
         draft.request(draft.envelope(entry_signed_as(draft, scval.to_vec([])))),
-        Reason.SIMULATION_FAILED,
+        Reason.ENTRY_MISSING,
         payer=draft.payer,
     )
 

@@ -6,8 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from stellar_sdk import Keypair
 
 from farebox.kernel.networks import Network
+from farebox.x402.reasons import Reason
+from support import node_proxy
 from support.asgi import Answer, AsgiClient
 from support.paid_gateway import ORIGIN, WRAPPERS, PaidGateway, gateway_path
 from support.payment_headers import receipt, required
@@ -15,6 +18,7 @@ from support.payments import Json
 from support.promises import case, promise
 from support.stage import service
 from support.upstream import answers, drops
+from support.waiting import until
 
 
 @pytest.fixture
@@ -170,6 +174,31 @@ async def test_refused_payment_consumes_no_quota(shop: PaidGateway) -> None:
     payment = await shop.sign(terms, payer=poor.public_key, signers=(poor,))
     assert (await shop.buy(wrapper, payment=payment)).status == 402
     assert (await shop.buy(wrapper)).status == 200
+
+
+@case("GW-066")
+async def test_payments_that_are_being_judged_take_no_place_from_others(shop: PaidGateway) -> None:
+    """Unfunded payers cost nothing; control: counted before, they leave no place to the buyer."""
+    wrapper = await shop.serve(maxConcurrentRequests=1, monthlyRequestQuota=1)
+    terms = (await shop.offer(wrapper))["accepts"][0]
+    unfunded = [Keypair.random() for _ in range(3)]
+    forged = [await shop.sign(terms, payer=each.public_key, signers=(each,)) for each in unfunded]
+    signed, held, is_over = await shop.sign(terms), [0], asyncio.Event()
+
+    async def hold(call: object, forward: node_proxy.Forward) -> Json:
+        if held[0] < len(forged):
+            held[0] += 1
+            await is_over.wait()
+        return await forward()
+
+    shop.stage.node().on("simulateTransaction", hold)
+    refused = [asyncio.create_task(shop.buy(wrapper, payment=each)) for each in forged]
+    await until(lambda: held[0] == len(forged))
+    bought = await shop.buy(wrapper, payment=signed)
+    is_over.set()
+    answers_ = await asyncio.gather(*refused)
+    assert bought.status == 200, bought.body
+    assert [required(each)["error"] for each in answers_] == [Reason.ENTRY_MISSING] * 3
 
 
 @case("GW-071")

@@ -143,7 +143,7 @@ async def test_asset_that_is_not_a_contract_id_is_refused(stage: Stage) -> None:
 @case("PV-030")
 async def test_contract_of_other_network_is_refused(stage: Stage) -> None:
     draft = await stage.draft(asset=PUBNET_USDC)
-    await stage.assert_refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
+    await stage.assert_refused(draft.request(), Reason.ENTRY_MISSING, payer=draft.payer)
 
 
 @case("PV-031")

@@ -15,7 +15,7 @@ from farebox.gateway.delivery.pass_response import BuyerLeft
 from farebox.gateway.delivery.reconcile import GatewayReconciler
 from farebox.gateway.payment import GatewayPayment
 from farebox.gateway.relay.breaker import UpstreamBreaker
-from farebox.gateway.relay.received_body import ReceivedBody
+from farebox.gateway.relay.received_body import BodySpool, ReceivedBody
 from farebox.gateway.relay.relay import Relay, UpstreamRequest, UpstreamSlots
 from farebox.gateway.relay.response_headers import RawHeader
 from farebox.gateway.wrapper import Wrapper
@@ -156,7 +156,7 @@ def attempts_of(database: Database, folder: Path) -> Attempt:
             relay = Relay(at.client, UpstreamSlots(MAX_CALLS), UpstreamBreaker(), clock)
             keeper = ResponseKeeper(database, sealer)
             delivery = Deliverer(database, relay, keeper, clock)
-            with ReceivedBody() as body:
+            with BodySpool().open("") as body:
                 buyer_side = RecordedResponse(**buyer)
                 yield Attempted(
                     database, at, delivery, relay, keeper, wrapper, payment, buyer_side, body

@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import Final, cast
 
 import structlog
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from farebox.facilitator.settlement import NotSettled, PaymentIdentity, Settled, SettleOutcome
 from farebox.facilitator.settling.settle_request import SettleRequest
-from farebox.facilitator.verification.verdict import SignedTransfer
+from farebox.facilitator.verification.verdict import Accepted, SignedTransfer
 from farebox.gateway.analytics.request_recorder import RequestRecorder
 from farebox.gateway.delivery.deliver import Deliverer
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.pay import Payer
-from farebox.gateway.http import GatewayEndpoint
+from farebox.gateway.http import GatewayBeforeRoutes, GatewayEndpoint
 from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.past_purchases import PastPurchases
 from farebox.gateway.relay.breaker import UpstreamBreaker
+from farebox.gateway.relay.received_body import SPOOL_BYTES, BodySpool
 from farebox.gateway.relay.relay import Relay, UpstreamSlots
 from farebox.gateway.respond import GatewayParts
 from farebox.gateway.upstream_credentials import UpstreamCredentials
@@ -110,7 +111,9 @@ class IdentifyingSettler(ScriptedSettler):
         transfer = cast(SignedTransfer, ScriptedTransfer(payment))
         return SettleRequest(transfer, identity, caller=caller, client=client)
 
-    async def settle(self, request: SettleRequest) -> SettleOutcome:
+    async def settle(
+        self, request: SettleRequest, *, accepted: Accepted | None = None
+    ) -> SettleOutcome:
         """Return or raise the outcome of this payment."""
         self.settled.append(request)
         outcome = await self.outcome_of(request.identity, request.digest)
@@ -130,6 +133,7 @@ class GatewayBench:
     recorder: RequestRecorder
     wrappers: EnabledWrappers
     slots: UpstreamSlots
+    spool: BodySpool
     paid: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -190,6 +194,7 @@ async def gateway(
     answer: UpstreamAnswer | None = None,
     refusal: NotSettled | None = None,
     slots: int = MAX_CALLS,
+    spool_bytes: int = SPOOL_BYTES,
 ) -> AsyncIterator[GatewayBench]:
     """A gateway for one wrapper, whose upstream is a server on loopback."""
     clock, held = SystemClock(), UpstreamSlots(slots)
@@ -198,6 +203,7 @@ async def gateway(
     async with seller(folder, answer or answers(b"sunny")) as at:
         relay = Relay(at.client, held, UpstreamBreaker(), clock)
         payer, wrappers = Payer(database, settler, keeper, clock), EnabledWrappers(database, clock)
+        spool = BodySpool(spool_bytes)
         parts = GatewayParts(
             wrappers=wrappers,
             credentials=UpstreamCredentials(vault_replica(database).reader),
@@ -205,14 +211,22 @@ async def gateway(
             payer=payer,
             relay=relay,
             deliverer=Deliverer(database, relay, keeper, clock),
-            past=PastPurchases(settler, payer, GatewayUrl(ORIGIN)),
+            past=PastPurchases(settler, payer, GatewayUrl(ORIGIN), spool),
+            spool=spool,
             url=GatewayUrl(ORIGIN),
         )
         recorder = RequestRecorder(database, clock)
-        app = ErrorMiddleware(GatewayEndpoint(parts, recorder, clock, _not_counted), {})
+        endpoint = GatewayEndpoint(parts, recorder, clock, _not_counted)
+        app = ErrorMiddleware(GatewayBeforeRoutes(endpoint, _no_route), {})
         logged = RequestLog(ClientAddress(app, ()), structlog.get_logger())
-        yield GatewayBench(AsgiClient(logged), at, settler, wrapper, recorder, wrappers, held)
+        yield GatewayBench(
+            AsgiClient(logged), at, settler, wrapper, recorder, wrappers, held, spool
+        )
 
 
 async def _not_counted(scope: Scope) -> None:
     return
+
+
+async def _no_route(scope: Scope, receive: Receive, send: Send) -> None:
+    raise AssertionError("a request beside the gateway")

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from farebox.facilitator.settlement import (
+    NotSettled,
     PaymentIdentity,
     Settled,
     SettleOutcome,
     StoredResponse,
 )
 from farebox.facilitator.settling.settle_request import SettleRequest
-from farebox.facilitator.verification.verdict import SignedTransfer
+from farebox.facilitator.verification.verdict import Accepted, SignedTransfer
 from farebox.gateway.delivery.keep_response import ResponseKeeper, ResponseSealer
 from farebox.gateway.delivery.outcome import PayOutcome
 from farebox.gateway.delivery.pay import PaidRequest, Payer
@@ -57,12 +58,26 @@ class ScriptedSettler:
 
     def __init__(self, *outcomes: SettleOutcome | Exception, takes_s: float = 0.0) -> None:
         self._outcomes, self._takes_s = list(outcomes), takes_s
+        self.verdict: Accepted | NotSettled | Exception | None = None
+        self.judged: list[SettleRequest] = []
         self.settled: list[SettleRequest] = []
+        self.accepted: list[Accepted | None] = []  # the verdicts that they were settled by
         self.at_once = self.at_once_max = 0
 
-    async def settle(self, request: SettleRequest) -> SettleOutcome | StoredResponse:
+    async def judge(self, request: SettleRequest) -> Accepted | NotSettled | None:
+        """Return or raise the verdict."""
+        self.judged.append(request)
+        await asyncio.sleep(self._takes_s)
+        if isinstance(self.verdict, Exception):
+            raise self.verdict
+        return self.verdict
+
+    async def settle(
+        self, request: SettleRequest, *, accepted: Accepted | None = None
+    ) -> SettleOutcome | StoredResponse:
         """Return or raise the next outcome."""
         self.settled.append(request)
+        self.accepted.append(accepted)
         self.at_once += 1
         self.at_once_max = max(self.at_once, self.at_once_max)
         await asyncio.sleep(self._takes_s)

@@ -35,6 +35,7 @@ from farebox.gateway.payments.find_payments import Payments
 from farebox.gateway.payments.payments_http import payment_endpoints
 from farebox.gateway.payments.refund import Refunds
 from farebox.gateway.relay.breaker import UpstreamBreaker
+from farebox.gateway.relay.received_body import BodySpool
 from farebox.gateway.relay.relay import Relay, UpstreamSlots
 from farebox.gateway.respond import GatewayParts
 from farebox.gateway.upstream_credentials import UpstreamCredentials
@@ -117,7 +118,7 @@ def build_gateway(
     recorder = RequestRecorder(pools.upkeep, clock)
     relay = Relay(upstreams, UpstreamSlots(calls), UpstreamBreaker(), clock)
     keeper = ResponseKeeper(pools.money, needs.vault.responses)
-    payer = Payer(pools.money, needs.settler, keeper, clock)
+    payer, spool = Payer(pools.money, needs.settler, keeper, clock), BodySpool()
     parts = GatewayParts(
         wrappers=EnabledWrappers(pools.searching, clock),
         credentials=UpstreamCredentials(needs.vault.reader),
@@ -125,7 +126,8 @@ def build_gateway(
         payer=payer,
         relay=relay,
         deliverer=Deliverer(pools.money, relay, keeper, clock),
-        past=PastPurchases(needs.settler, payer, url),
+        past=PastPurchases(needs.settler, payer, url, spool),
+        spool=spool,
         url=url,
     )
     count = needs.ingress.count(RateClass.GATEWAY)

@@ -1,6 +1,7 @@
 """`/gateway/<slug>`: the HTTP edge of the gateway, before the routing table."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from time import perf_counter
 from typing import Final, Protocol
 
@@ -166,14 +167,21 @@ class GatewayEndpoint:
 
 
 class GatewayBeforeRoutes:
-    """Leads requests to the gateway by their undecoded path, and all others to the routes."""
+    """Leads requests to the gateway by their undecoded path, and all others to the routes.
+
+    A response that broke in the middle is no fault of the service: its record and the request's log
+    line name it, and the server cuts a connection whose response was left without an end.
+    """
 
     def __init__(self, gateway: ASGIApp, routes: ASGIApp) -> None:
         self._gateway, self._routes = gateway, routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_gateway = is_gateway_path(scope["raw_path"])
-        await (self._gateway if is_gateway else self._routes)(scope, receive, send)
+        if not is_gateway_path(scope["raw_path"]):
+            await self._routes(scope, receive, send)
+            return
+        with suppress(ResponseCut):
+            await self._gateway(scope, receive, send)
 
 
 def _signatures(headers: Sequence[tuple[bytes, bytes]]) -> list[bytes]:

@@ -8,7 +8,7 @@ from farebox.gateway.gateway_request import BuyerStream, GatewayRequest, Payment
 from farebox.gateway.offers.offer import GatewayUrl, WrapperOffer
 from farebox.gateway.offers.presented_payment import read_retried_payment
 from farebox.gateway.payment import PresentedRequest
-from farebox.gateway.relay.received_body import ReceivedBody
+from farebox.gateway.relay.received_body import BodySpool
 from farebox.gateway.responses import GatewayResponse, ResponseContext
 
 MAX_REQUEST_BYTES: Final = 10_485_760  # the most that any wrapper takes
@@ -21,8 +21,10 @@ class PastPurchases:
     Nothing is settled, and no upstream is called.
     """
 
-    def __init__(self, settler: PaymentIdentifier, payer: Payer, url: GatewayUrl) -> None:
-        self._settler, self._payer = settler, payer
+    def __init__(
+        self, settler: PaymentIdentifier, payer: Payer, url: GatewayUrl, spool: BodySpool
+    ) -> None:
+        self._settler, self._payer, self._spool = settler, payer, spool
         self._payments_url = f"{url.origin}/v1/payments"
 
     async def respond(self, request: GatewayRequest, buyer: BuyerStream) -> GatewayResponse | None:
@@ -46,7 +48,7 @@ class PastPurchases:
         known = await self._payer.find(settle.identity)
         if known is None or known.slug != request.slug:
             return None
-        with ReceivedBody() as body:
+        with self._spool.open(request.client) as body:
             await buyer.receive_body(body, limit_bytes=MAX_REQUEST_BYTES)
             bound = request.bind(body.digest)
         own = PresentedRequest(

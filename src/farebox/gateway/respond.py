@@ -6,6 +6,7 @@ from typing import Final
 
 from farebox.catalog.discovery.canonical_url import normalize_path
 from farebox.facilitator.settlement import KeyConflict, NothingSent, NotSettled
+from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.gateway.delivery.deliver import Deliverer
 from farebox.gateway.delivery.outcome import AttemptStarted, WrapperChanged
 from farebox.gateway.delivery.pay import PaidRequest, Payer
@@ -19,8 +20,8 @@ from farebox.gateway.offers.presented_payment import (
     read_retried_payment,
 )
 from farebox.gateway.past_purchases import PastPurchases
-from farebox.gateway.payment import BuyerRequest, GatewayPayment, PaymentState
-from farebox.gateway.relay.received_body import ReceivedBody
+from farebox.gateway.payment import GatewayPayment, PaymentState
+from farebox.gateway.relay.received_body import BodySpool, ReceivedBody
 from farebox.gateway.relay.relay import Relay, UpstreamRequest
 from farebox.gateway.relay.request_headers import forward_request_headers
 from farebox.gateway.relay.upstream_url import UpstreamUrlFault, join_upstream_url
@@ -53,6 +54,7 @@ class GatewayParts:
     deliverer: Deliverer
     past: PastPurchases
     url: GatewayUrl
+    spool: BodySpool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,20 @@ class _Sale:
 
     answers: ResponseContext
     url: str  # the upstream's
+
+
+@dataclass(frozen=True, slots=True)
+class _Purchase:
+    """A payment that passed every check that needs neither the body nor a settlement.
+
+    One that is none for the terms of now, for the reason `error`, may continue what was paid
+    before, `known`.
+    """
+
+    presented: PresentedPayment
+    settle: SettleRequest
+    known: GatewayPayment | None = None
+    error: str = ""
 
 
 class Response:
@@ -95,10 +111,13 @@ class Response:
             return sale if isinstance(sale, GatewayResponse) else sale.answers.offer_response()
         if isinstance(sale, GatewayResponse):
             return await self._parts.past.respond(self._request, self._buyer) or sale
-        with ReceivedBody() as body:
+        purchase = await self._read_payment(sale)
+        if isinstance(purchase, GatewayResponse):
+            return purchase
+        with self._parts.spool.open(self._request.client) as body:
             limit = self._wrapper.settings.limits.max_request_bytes
             await self._buyer.receive_body(body, limit_bytes=limit)
-            return await self._respond_to_payment(sale, body)
+            return await self._buy(purchase, sale, body)
 
     def _price(self) -> _Sale | GatewayResponse:
         """Make the offer for this request, or the response when it is not for sale."""
@@ -132,57 +151,66 @@ class Response:
             return sale
         if not self._restarts:
             return sale.answers.nothing_sent(_RESTART_S)
-        return await again._respond_to_payment(sale, body)
+        purchase = await again._read_payment(sale)
+        if isinstance(purchase, GatewayResponse):
+            return purchase
+        return await again._buy(purchase, sale, body)
 
-    async def _respond_to_payment(self, sale: _Sale, body: ReceivedBody) -> GatewayResponse | None:
-        request, answers = self._request, sale.answers
-        presented = read_presented_payment(request.signatures, answers.offer)
+    async def _read_payment(self, sale: _Sale) -> _Purchase | GatewayResponse:
+        """Read and identify the payment, or refuse it before a byte of the body is received."""
+        presented = read_presented_payment(self._request.signatures, sale.answers.offer)
         if isinstance(presented, HeaderFault):
-            return answers.error(ErrorCode.INVALID_PAYMENT_HEADER, presented.value)
+            return sale.answers.error(ErrorCode.INVALID_PAYMENT_HEADER, presented.value)
         if isinstance(presented, Unacceptable):
-            return answers.offer_response(presented.reason.value)
-        bound = request.bind(body.digest)
+            return sale.answers.offer_response(presented.reason.value)
         if isinstance(presented, NotTheTerms):
-            return await self._respond_to_retry(sale, body, bound, presented.value)
-        paid = self._identify(presented, bound, is_for_sale=True)
-        if isinstance(paid, NotSettled):
-            return await self._respond_to_retry(sale, body, bound, paid.reason.value)
-        return await self._pay(paid, sale, body)
+            return await self._find_retried(sale, presented.value)
+        settle = self._identify(presented)
+        if isinstance(settle, NotSettled):
+            return await self._find_retried(sale, settle.reason.value)
+        return _Purchase(presented, settle)
 
-    async def _respond_to_retry(
-        self, sale: _Sale, body: ReceivedBody, bound: BuyerRequest, error: str
-    ) -> GatewayResponse | None:
-        """Continue a request that was paid before the wrapper's terms changed.
+    async def _find_retried(self, sale: _Sale, error: str) -> _Purchase | GatewayResponse:
+        """Find the request that was paid before the wrapper's terms changed.
 
         `error` says why the payment is none for the terms of now. Of the flat form only the signed
         transfer shows it.
         """
-        refusal = sale.answers.offer_response(error)
         retried = read_retried_payment(self._request.signatures)
-        paid = None if retried is None else self._identify(retried, bound, is_for_sale=False)
-        if not isinstance(paid, PaidRequest):
-            return refusal
-        known = await self._parts.payer.find(paid.new.identity)
-        if known is None or not paid.presented.owns(known):
-            return refusal
-        return await self._pay(paid, sale, body)
+        settle = None if retried is None else self._identify(retried)
+        if retried is not None and isinstance(settle, SettleRequest):
+            known = await self._parts.payer.find(settle.identity)
+            if known is not None:
+                return _Purchase(retried, settle, known, error)
+        return sale.answers.offer_response(error)
 
-    def _identify(
-        self, presented: PresentedPayment, bound: BuyerRequest, *, is_for_sale: bool
-    ) -> PaidRequest | NotSettled:
-        """Build the request to pay, on behalf of the wrapper's owner."""
-        wrapper, terms = self._wrapper, presented.payment.terms
+    def _identify(self, presented: PresentedPayment) -> SettleRequest | NotSettled:
+        """Build the request to settle, on behalf of the wrapper's owner."""
+        wrapper = self._wrapper
         owner = Caller(wrapper.owner, CallerKind.SERVICE, is_established=wrapper.is_established)
-        settle = self._parts.settler.identify(
+        return self._parts.settler.identify(
             presented.payment, key=None, caller=owner, client=self._request.client
         )
-        if isinstance(settle, NotSettled):
-            return settle
+
+    async def _buy(
+        self, purchase: _Purchase, sale: _Sale, body: ReceivedBody
+    ) -> GatewayResponse | None:
+        """Bind the payment to the request that was received with it, and pay."""
+        presented, settle = purchase.presented, purchase.settle
+        terms, bound = presented.payment.terms, self._request.bind(body.digest)
         term = WrapperTerm(terms.network, terms.asset, terms.amount, terms.pay_to)
-        new = NewPayment(settle.identity, wrapper, term, bound, settle.digest, presented.digest)
-        slot = self._parts.relay.slot(wrapper, settle.identity)
-        is_private = presented.is_private
-        return PaidRequest(new, settle, slot, is_private=is_private, is_for_sale=is_for_sale)
+        paid = PaidRequest(
+            NewPayment(
+                settle.identity, self._wrapper, term, bound, settle.digest, presented.digest
+            ),
+            settle,
+            self._parts.relay.slot(self._wrapper, settle.identity),
+            is_private=presented.is_private,
+            is_for_sale=purchase.known is None,
+        )
+        if purchase.known is not None and not paid.presented.owns(purchase.known):
+            return sale.answers.offer_response(purchase.error)
+        return await self._pay(paid, sale, body)
 
     async def _pay(
         self, paid: PaidRequest, sale: _Sale, body: ReceivedBody

@@ -26,7 +26,7 @@ from farebox.gateway.payment import UNPROVEN_EVERY, GatewayPayment, PaymentState
 from farebox.gateway.relay.response_headers import RawHeader
 from farebox.kernel.error_codes import ErrorCode
 from farebox.x402.headers import encode_header
-from farebox.x402.reasons import Reason, Retry, explain
+from farebox.x402.reasons import OF_THE_PAYER, Reason, Retry, explain
 
 RETRY_S: Final = 5
 UNPROVEN_S: Final = round(UNPROVEN_EVERY.total_seconds())
@@ -226,7 +226,8 @@ class ResponseContext:
     def _not_paid(self, refusal: NotSettled) -> GatewayResponse:
         """Render a payment without effect: with a receipt once a transaction was sent."""
         if not refusal.tx_hash:
-            if explain(refusal.reason).retry is Retry.LATER:
+            is_ours = refusal.reason not in OF_THE_PAYER
+            if is_ours and explain(refusal.reason).retry is Retry.LATER:
                 message = explain(refusal.reason).sentence
                 return self.error(
                     ErrorCode.SERVICE_UNAVAILABLE,

@@ -64,6 +64,7 @@ class Reason(StrEnum):
     SIMULATION_FAILED = _PAYLOAD + "simulation_failed"
     INSUFFICIENT_FUNDS = "insufficient_funds"
     RESTORE_REQUIRED = _PAYLOAD + "restore_required"
+    ENTRY_MISSING = _PAYLOAD + "entry_missing"
     FEE_EXCEEDS_MAXIMUM = _PAYLOAD + "fee_exceeds_maximum"
     EVENT_NOT_TRANSFER = _PAYLOAD + "event_not_transfer"
     EVENT_MISSING_CONTRACT_ID = _PAYLOAD + "event_missing_contract_id"
@@ -106,6 +107,12 @@ class Reason(StrEnum):
     SCOPE_MISSING = "scope_missing"
     CROSS_SITE_REQUEST = "cross_site_request"
     TOO_MANY_REQUESTS = "too_many_requests"
+
+
+# the payer can change these, and pay the same terms then, with the same payment or a new one
+OF_THE_PAYER: Final = frozenset(
+    {Reason.INSUFFICIENT_FUNDS, Reason.RESTORE_REQUIRED, Reason.ENTRY_MISSING}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +189,9 @@ REGISTRY: Final = MappingProxyType(
         Reason.SIMULATION_FAILED: _never("The network would refuse the transfer as it stands."),
         Reason.INSUFFICIENT_FUNDS: _later("The payer holds too little of the asset."),
         Reason.RESTORE_REQUIRED: _later("A ledger entry it needs is archived; restore it first."),
+        Reason.ENTRY_MISSING: _later(
+            "An account, trustline or contract that it needs is not on the ledger yet."
+        ),
         Reason.FEE_EXCEEDS_MAXIMUM: _never("The network fee would exceed the operator's ceiling."),
         Reason.EVENT_NOT_TRANSFER: _never("The call would move tokens by more than the transfer."),
         Reason.EVENT_MISSING_CONTRACT_ID: _never("The transfer event names no contract."),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from farebox.facilitator.settlement import NotSettled
+from farebox.gateway.relay.received_body import SPOOL_BYTES
 from farebox.outbound.client import MAX_CALLS
 from farebox.storage.pool import Database
 from support.delivery_attempts import Attempt, attempts_of
@@ -32,13 +33,14 @@ def opened(database: Database, tmp_path: Path) -> Opened:
         answer: UpstreamAnswer | None = None,
         refusal: NotSettled | None = None,
         slots: int = MAX_CALLS,
+        spool_bytes: int = SPOOL_BYTES,
         **members: Any,
     ) -> AsyncIterator[GatewayBench]:
         url = {"upstream_url": f"https://{SELLER}/base?own=1"}
         wrapper = await enabled_wrapper(database, **(url | members))
         async with gateway(
             database, tmp_path, wrapper, outcome_of or lands(database), answer=answer,
-            refusal=refusal, slots=slots,
+            refusal=refusal, slots=slots, spool_bytes=spool_bytes,
         ) as bench:  # fmt: skip
             yield bench
 

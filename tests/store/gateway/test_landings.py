@@ -247,9 +247,9 @@ async def test_landing_that_cannot_be_recorded_is_told_and_recorded_by_the_repea
     losable = LosableDatabase(database)
 
     class Losing(ScriptedSettler):
-        async def settle(self, request: object) -> object:  # type: ignore[override]  # the same
+        async def settle(self, request: object, **given: object) -> object:  # type: ignore[override]  # the same
             losable.is_lost = True
-            return await super().settle(request)  # type: ignore[arg-type]  # the same
+            return await super().settle(request, **given)  # type: ignore[arg-type]  # the same
 
     outcome = await payer_of(losable, Losing(settled(new))).pay(paid_request(new))
     assert isinstance(outcome, LandingNotRecorded)
@@ -318,11 +318,11 @@ async def test_lost_reservation_of_a_landed_retry_is_made_again_at_its_terms(
     await reserved_before(database, new)
 
     class Interfering(ScriptedSettler):
-        async def settle(self, request: object) -> object:  # type: ignore[override]  # the same
+        async def settle(self, request: object, **given: object) -> object:  # type: ignore[override]  # the same
             if not self.settled:
                 async with database.connection() as db:
                     await db.execute("DELETE FROM gateway_payments")
-            return await super().settle(request)  # type: ignore[arg-type]  # the same
+            return await super().settle(request, **given)  # type: ignore[arg-type]  # the same
 
     payer = payer_of(database, Interfering(settled(new)))
     outcome = await payer.pay(paid_request(new, is_for_sale=False))

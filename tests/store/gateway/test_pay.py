@@ -5,8 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from farebox.facilitator.settlement import KeyConflict, NothingSent, NotSettled, Pending
+from farebox.facilitator.settlement import (
+    KeyConflict,
+    NothingSent,
+    NotSettled,
+    Pending,
+    SettleOutcome,
+)
+from farebox.facilitator.settling.settle_request import SettleRequest
+from farebox.facilitator.verification.verdict import Accepted
 from farebox.gateway.delivery import payment_store, reservation_store
+from farebox.gateway.delivery.admission import PaymentAdmission
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.kept_response import KeptResponse
 from farebox.gateway.delivery.outcome import (
@@ -31,6 +40,7 @@ from farebox.storage.pool import Database
 from farebox.vault.sealed_bytes import ByteSealer
 from farebox.vault.sealing import Sealer
 from farebox.x402.reasons import Reason
+from support.accepted_payment import accepted_payment
 from support.gateway_payments import (
     HASH,
     ScriptedSettler,
@@ -42,6 +52,7 @@ from support.gateway_payments import (
     settled,
 )
 from support.vault import OLD, keys
+from support.waiting import until
 from support.wrappers import OTHER_PAY_TO, change_fields, wrappers_of
 
 REFUSED = NotSettled(Reason.SIMULATION_FAILED, Network.TESTNET)
@@ -123,6 +134,110 @@ async def test_refused_or_failed_payment_releases_the_reservation(
 
 
 @pytest.mark.parametrize(
+    ("verdict", "outcome"),
+    [
+        (REFUSED, NotPaid(REFUSED)),
+        (
+            NotSettled(Reason.FOREIGN_LANDING, Network.TESTNET, None, HASH),
+            NotPaid(NotSettled(Reason.DUPLICATE_SETTLEMENT, Network.TESTNET, OTHER_PAY_TO, HASH)),  # type: ignore[arg-type]  # an address
+        ),
+    ],
+    ids=["refused", "landed elsewhere"],
+)
+async def test_payment_that_is_refused_takes_no_place_while_it_is_judged(
+    database: Database, verdict: NotSettled, outcome: NotPaid
+) -> None:
+    """Control: the same payment, reserved before it is judged, holds a place meanwhile."""
+    request, settler = paid_request(new_payment(await enabled_wrapper(database))), Watched(database)
+    settler.verdict = verdict
+    assert await payer_of(database, settler).pay(request) == outcome
+    assert settler.seen == [(0, 0)]
+    assert settler.settled == []
+
+
+async def test_payment_that_is_reserved_before_it_is_judged_holds_a_place(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control of the test above: a build that leaves the verdict to the settlement."""
+
+    class JudgingLast(Watched):
+        async def settle(self, request: SettleRequest, **given: object) -> SettleOutcome:
+            await self.judge(request)
+            return REFUSED
+
+    async def judge_nothing(admission: PaymentAdmission, *payment: object) -> None:
+        return None
+
+    monkeypatch.setattr(PaymentAdmission, "judge_payment", judge_nothing)
+    request = paid_request(new_payment(await enabled_wrapper(database)))
+    settler = JudgingLast(database)
+    assert await payer_of(database, settler).pay(request) == NotPaid(REFUSED)
+    assert settler.seen == [(1, 1)]
+
+
+class Watched(ScriptedSettler):
+    """Notes the wrapper's counters while a payment is judged."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(REFUSED)
+        self._database = database
+        self.seen: list[tuple[int, int]] = []
+
+    async def judge(self, request: SettleRequest) -> Accepted | NotSettled | None:
+        async with self._database.connection() as db:
+            row = await db.fetchrow("SELECT month_count, in_progress FROM wrapper_counters")
+        self.seen.append((0, 0) if row is None else (row["month_count"], row["in_progress"]))
+        return await super().judge(request)
+
+
+async def test_accepted_payment_is_settled_by_its_verdict(database: Database) -> None:
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+    settler = ScriptedSettler(settled(new))
+    settler.verdict = accepted_payment()
+    started(await payer_of(database, settler).pay(paid_request(new)))
+    assert settler.accepted == [settler.verdict]
+    assert len(settler.judged) == 1
+
+
+async def test_payment_under_a_used_identifier_takes_no_place(database: Database) -> None:
+    request = paid_request(new_payment(await enabled_wrapper(database)))
+    settler = ScriptedSettler(REFUSED)
+    settler.verdict = KeyConflict(Reason.PAYMENT_IDENTIFIER_REUSED, Network.TESTNET, OTHER_PAY_TO)  # type: ignore[arg-type]  # an address
+    with pytest.raises(KeyConflict):
+        await payer_of(database, settler).pay(request)
+    assert await in_progress(database, request) == (0, 0)
+
+
+async def test_same_refused_payment_fifty_times_is_judged_once_at_a_time(
+    database: Database,
+) -> None:
+    """Control: payments of other bytes are judged each on its own."""
+    wrapper = await enabled_wrapper(database)
+    new = new_payment(wrapper)
+    for payments, judged in (([new] * 50, 1), ([new_payment(wrapper) for _ in range(5)], 5)):
+        settler = ScriptedSettler(REFUSED, takes_s=0.1)
+        settler.verdict = REFUSED
+        payer = payer_of(database, settler)
+        outcomes = await asyncio.gather(*(payer.pay(paid_request(each)) for each in payments))
+        assert outcomes == [NotPaid(REFUSED)] * len(payments)
+        assert len(settler.judged) == judged
+
+
+async def test_judgment_goes_on_for_the_others_when_the_first_caller_leaves(
+    database: Database,
+) -> None:
+    request = paid_request(new_payment(await enabled_wrapper(database)))
+    settler = ScriptedSettler(REFUSED, takes_s=0.2)
+    settler.verdict = REFUSED
+    payer = payer_of(database, settler)
+    first, second = (asyncio.create_task(payer.pay(request)) for _ in range(2))
+    await until(lambda: settler.judged)
+    first.cancel()
+    assert await second == NotPaid(REFUSED)
+    assert len(settler.judged) == 1
+
+
+@pytest.mark.parametrize(
     "error",
     [
         NothingSent(Network.TESTNET, OTHER_PAY_TO, retry_after_s=5),  # type: ignore[arg-type]  # an address
@@ -194,11 +309,11 @@ async def test_reservation_lost_after_landing_is_made_again(database: Database) 
     request = paid_request(new)
 
     class Interfering(ScriptedSettler):
-        async def settle(self, asked: object) -> object:  # type: ignore[override]  # the same
+        async def settle(self, asked: object, **given: object) -> object:  # type: ignore[override]  # the same
             if not self.settled:
                 async with database.connection() as db:
                     await db.execute("DELETE FROM gateway_payments")
-            return await super().settle(asked)  # type: ignore[arg-type]  # the same
+            return await super().settle(asked, **given)  # type: ignore[arg-type]  # the same
 
     payment = started(await payer_of(database, Interfering(settled(new))).pay(request))
     assert (payment.state, payment.attempts) == (PaymentState.PAID, 1)
@@ -232,7 +347,25 @@ async def test_request_beyond_a_limit_settles_nothing(
     assert isinstance(outcome, LimitReached)
     assert outcome.kind is kind
     assert outcome.retry_after_s >= 1
-    assert settler.settled == []
+    assert (settler.judged, settler.settled) == ([], [])
+
+
+async def test_last_place_goes_to_one_of_the_payments_that_are_accepted_at_once(
+    database: Database,
+) -> None:
+    """Control: a build that counts them as of before they were judged serves them all."""
+    wrapper = await enabled_wrapper(database, max_concurrent_requests=1)
+    payments = [await land(database, new_payment(wrapper)) for _ in range(3)]
+    settlers = [ScriptedSettler(settled(each), takes_s=0.1) for each in payments]
+    outcomes = await asyncio.gather(
+        *(
+            payer_of(database, settler).pay(paid_request(each))
+            for settler, each in zip(settlers, payments, strict=True)
+        )
+    )
+    assert sum(isinstance(each, AttemptStarted) for each in outcomes) == 1
+    assert outcomes.count(LimitReached(LimitKind.CONCURRENCY, 1)) == 2
+    assert sum(len(each.settled) for each in settlers) == 1
 
 
 async def test_disabled_wrapper_settles_nothing(database: Database) -> None:

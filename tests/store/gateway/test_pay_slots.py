@@ -113,7 +113,7 @@ async def test_slot_is_held_from_before_the_settlement_until_the_context_ends(sa
     free_at_settlement = []
 
     class Looking(ScriptedSettler):
-        async def settle(self, request: object) -> Settled:
+        async def settle(self, request: object, *, accepted: object = None) -> Settled:
             free_at_settlement.append(sale.is_free)
             return settled(sale.new)
 

@@ -30,7 +30,7 @@ from farebox.facilitator.settling.send_payment import SettleTimeouts
 from farebox.facilitator.settling.settle import Settler
 from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.facilitator.settling.shutdown_signal import ShutdownSignal
-from farebox.facilitator.verification.verdict import Accepted, SignedTransfer
+from farebox.facilitator.verification.verdict import Accepted, Rejected, SignedTransfer, Verdict
 from farebox.kernel.caller import Caller, CallerKind, OwnerId
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -39,6 +39,7 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 from farebox.submission.fate import SentEnvelope
 from farebox.x402.payment import Payment
+from farebox.x402.reasons import Reason
 from support.accepted_payment import accepted_payment
 from support.claims import signed_envelope
 from support.manual_clock import ManualClock
@@ -105,15 +106,19 @@ class FailingJournal(ScriptedJournal):
 
 
 class AcceptingJudge:
-    """Accepts every payment."""
+    """Gives every payment the same verdict."""
+
+    def __init__(self, verdict: Verdict = ACCEPTED) -> None:
+        self.verdict, self.judged = verdict, 0
 
     def examine(self, payment: Payment) -> SignedTransfer:
         return ACCEPTED.transfer
 
     async def judge(
         self, transfer: SignedTransfer, requester: Requester, *, caller: Caller | None = None
-    ) -> Accepted:
-        return ACCEPTED
+    ) -> Verdict:
+        self.judged += 1
+        return self.verdict
 
 
 class NoKeys:
@@ -147,10 +152,13 @@ class WaitingSender:
 
 
 def settler(
-    journal: ScriptedJournal, sender: WaitingSender, clock: ManualClock | None = None
+    journal: ScriptedJournal,
+    sender: WaitingSender,
+    clock: ManualClock | None = None,
+    judge: AcceptingJudge | None = None,
 ) -> Settler:
     return Settler(
-        AcceptingJudge(),
+        judge or AcceptingJudge(),
         {Network.TESTNET: sender},
         journal,
         NoKeys(),
@@ -233,3 +241,43 @@ async def test_stranger_with_the_bytes_of_a_sale_gets_no_success(state: Settleme
         assert isinstance(await settling.settle(own), Settled)
         verified = judge_recorded(row, PAYMENT.request_digest())
         assert isinstance(verified, RecordedPayment if is_purchase else CollectableSuccess)
+
+
+async def test_payment_that_was_judged_is_settled_without_another_simulation() -> None:
+    """Control: without the verdict the same payment is judged twice."""
+    for is_passed_on in (True, False):
+        judge, sender = AcceptingJudge(), WaitingSender()
+        sender.is_sent.set()
+        settling = settler(ScriptedJournal(None), sender, judge=judge)
+        request = identified(settling)
+        verdict = await settling.judge(request)
+        assert verdict == ACCEPTED
+        accepted = ACCEPTED if is_passed_on else None
+        assert isinstance(await settling.settle(request, accepted=accepted), Settled)
+        assert judge.judged == (1 if is_passed_on else 2)
+
+
+FAILED_ROW = replace(ROW, state=SettlementState.FAILED, reason=Reason.TRANSACTION_FAILED)
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        (ROW, None),
+        (replace(ROW, state=SettlementState.CONFIRMED), None),
+        (replace(ROW, state=SettlementState.CONFIRMED, is_answered=True), None),
+        (replace(ROW, state=SettlementState.UNPROVEN, reason=Reason.OUTCOME_UNPROVEN), None),
+        (replace(FAILED_ROW, reason=Reason.FOREIGN_LANDING, landed_hash=b"f" * 32), None),
+        (FAILED_ROW, NotSettled(Reason.TRANSACTION_FAILED, Network.TESTNET, PAYER, TX_HASH)),
+    ],
+    ids=["pending", "confirmed", "answered", "unproven", "landed elsewhere", "failed"],
+)
+async def test_payment_of_the_journal_is_judged_by_its_row(
+    row: Settlement, verdict: NotSettled | None
+) -> None:
+    """What may have landed for its own request is left to `settle`; what failed takes no place."""
+    for rows in ((row,), (None, row)):  # the second one was settled while it was judged
+        judge = AcceptingJudge(Rejected(Reason.SIMULATION_FAILED, PAYER))
+        settling = settler(ScriptedJournal(*rows), WaitingSender(), judge=judge)
+        assert await settling.judge(identified(settling)) == verdict
+        assert judge.judged == len(rows) - 1

@@ -72,6 +72,14 @@ def test_refusal_as_of_the_current_ledger_is_a_verdict(kind: RefusalKind) -> Non
     assert judge_simulation(SimulationRefused(kind, 100), NOW) is reason
 
 
+@pytest.mark.parametrize("kind", [RefusalKind.OTHER, RefusalKind.TRUSTLINE, RefusalKind.BALANCE])
+def test_missing_entry_is_refused_until_it_is_there(kind: RefusalKind) -> None:
+    """An account may be made in the next ledger, or not have been delivered."""
+    reason = judge_simulation(SimulationRefused(kind, 100, entry_is_missing=True), NOW)
+    assert reason is _OWN_REASON.get(kind, Reason.ENTRY_MISSING)
+    assert REGISTRY[reason].retry is Retry.LATER
+
+
 @pytest.mark.parametrize(
     "simulation",
     [

@@ -35,11 +35,9 @@ from farebox.kernel.networks import Network
 from farebox.storage.faults import Conflict, DatabaseUnavailable
 from farebox.storage.pool import Connection, Database
 from farebox.x402.payment import Payment
-from farebox.x402.reasons import Reason, Retry, explain
+from farebox.x402.reasons import OF_THE_PAYER, Reason, Retry, explain
 
 _POLL_S: Final = 0.25
-# the payer can change these, and pay the same quote then
-_OF_THE_PAYER: Final = frozenset({Reason.INSUFFICIENT_FUNDS, Reason.RESTORE_REQUIRED})
 
 
 class RunSettler(Protocol):
@@ -271,7 +269,7 @@ class RunPayments:
         Raises:
             RunsNotCharged: the same payment may be sent again later.
         """
-        if explain(reason).retry is Retry.LATER and reason not in _OF_THE_PAYER:
+        if explain(reason).retry is Retry.LATER and reason not in OF_THE_PAYER:
             raise RunsNotCharged(reason)
         return await self.offer(replace(order, runs=known.quote.runs), error=reason)
 

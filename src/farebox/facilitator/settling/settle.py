@@ -2,7 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Final, Protocol
@@ -28,12 +29,13 @@ from farebox.facilitator.settlement import (
     SettleOutcome,
     StoredResponse,
     build_duplicate,
+    read_outcome,
     read_repeat,
 )
 from farebox.facilitator.settling.send_payment import SettleTimeouts
 from farebox.facilitator.settling.settle_request import SettleRequest, build_request
 from farebox.facilitator.settling.shutdown_signal import ShutdownSignal
-from farebox.facilitator.verification.verdict import Accepted, Rejected
+from farebox.facilitator.verification.verdict import Accepted, Rejected, Verdict
 from farebox.facilitator.verification.verify import PaymentJudge
 from farebox.kernel.caller import Caller, budget_owner
 from farebox.kernel.clock import Clock
@@ -113,24 +115,52 @@ class Settler:
             return NotSettled(transfer.reason, payment.terms.network, transfer.payer)
         return build_request(transfer, key=key, caller=caller, client=client)
 
-    async def settle(self, request: SettleRequest) -> SettleOutcome | StoredResponse:
+    async def judge(self, request: SettleRequest) -> Accepted | NotSettled | None:
+        """Judge a payment for a caller that reserves its own row before it settles.
+
+        The payment that is accepted is settled by this verdict, without another simulation. None
+        for a payment that has landed or is on its way: `settle` finds its outcome.
+
+        Raises:
+            KeyConflict: an idempotency key is reserved by another request.
+            DatabaseUnavailable: the journal cannot be read.
+        """
+        with self._in_progress():
+            await self._responses.find(request)
+            row = await self._journal.find(request.identity)
+            if row is not None:
+                return _read_failure(row)
+            verdict = await self._judge(request)
+            if isinstance(verdict, Accepted):
+                return verdict
+            row = await self._journal.find(request.identity)  # perhaps settled meanwhile
+            if row is not None:
+                return _read_failure(row)
+            refusal = await self._refuse(request, verdict)
+            return None if refusal.reason is Reason.DUPLICATE_SETTLEMENT else refusal
+
+    async def settle(
+        self, request: SettleRequest, *, accepted: Accepted | None = None
+    ) -> SettleOutcome | StoredResponse:
         """Bring the payment to the ledger, or find the outcome of an earlier request for it.
 
-        The payment is judged before it is claimed, so that a refused body leaves no row. `Settled`
-        is not yet a success: `StoredResponses.commit` takes that, just before the response is
-        written. Once the payment is claimed the work continues though the caller disconnects.
+        The payment is judged before it is claimed, so that a refused body leaves no row; `accepted`
+        is the verdict that `judge` has just given. `Settled` is not yet a success:
+        `StoredResponses.commit` takes that, just before the response is written. Once the payment
+        is claimed the work continues though the caller disconnects.
 
         Raises:
             KeyConflict: an idempotency key is reserved by another request; nothing was sent.
             NothingSent: the service could not act; the same body may be repeated.
             DatabaseUnavailable: likewise.
         """
-        stored = await self._responses.find(request)
-        if stored is not None:
-            return stored
-        self._requests += 1
-        try:
+        with self._in_progress():
             began = self._clock.monotonic()
+            if accepted is not None:
+                return await self._settle_accepted(request, accepted, began=began)
+            stored = await self._responses.find(request)
+            if stored is not None:
+                return stored
             for _ in range(_MAX_ATTEMPTS):
                 known = await self._journal.find(request.identity)
                 if known is None:
@@ -139,6 +169,12 @@ class Settler:
                 if outcome is not None:
                     return outcome
             raise _nothing_sent(request.identity)
+
+    @contextmanager
+    def _in_progress(self) -> Iterator[None]:
+        self._requests += 1
+        try:
+            yield
         finally:
             self._requests -= 1
 
@@ -156,16 +192,25 @@ class Settler:
             await self._clock.sleep(_DRAIN_PAUSE_S)
         return True
 
-    async def _settle_first(self, request: SettleRequest, *, began: float) -> SettleOutcome:
+    async def _judge(self, request: SettleRequest) -> Verdict:
         requester = Requester(SimulationPurpose.SETTLEMENT, request.client)
-        verdict = await self._verifier.judge(request.transfer, requester, caller=request.caller)
+        return await self._verifier.judge(request.transfer, requester, caller=request.caller)
+
+    async def _settle_first(self, request: SettleRequest, *, began: float) -> SettleOutcome:
+        verdict = await self._judge(request)
         if isinstance(verdict, Rejected):  # perhaps settled meanwhile: its nonce is used
             known = await self._find_outcome(request, began=began)
             return known or await self._refuse(request, verdict)
-        claim = self._build_claim(request, verdict)
+        return await self._settle_accepted(request, verdict, began=began)
+
+    async def _settle_accepted(
+        self, request: SettleRequest, accepted: Accepted, *, began: float
+    ) -> SettleOutcome:
+        """Claim the payment and send it, or find what another request's claim has come to."""
+        claim = self._build_claim(request, accepted)
         if await self._take_claim(claim):
             return await self._run_to_end(
-                request.identity, self._reserve_and_send(request, claim, verdict, began=began)
+                request.identity, self._reserve_and_send(request, claim, accepted, began=began)
             )
         known = await self._find_outcome(request, began=began)
         if known is None:
@@ -287,6 +332,14 @@ class Settler:
             except DatabaseUnavailable:
                 break  # the row that was read before still holds
         return None if current is None else _read_unfinished(current)
+
+
+def _read_failure(row: Settlement) -> NotSettled | None:
+    """Read the refusal off a row whose payment never lands; None while it may, or has landed."""
+    outcome = read_outcome(row)
+    if not isinstance(outcome, NotSettled) or row.has_landed_elsewhere:
+        return None
+    return None if outcome.reason is Reason.OUTCOME_UNPROVEN else outcome
 
 
 def _nothing_sent(identity: PaymentIdentity) -> NothingSent:

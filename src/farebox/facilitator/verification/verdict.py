@@ -214,7 +214,8 @@ def judge_simulation(simulation: Simulation, now: LedgerReading) -> Simulated | 
     """Judge a node's response before its contents are used.
 
     A refusal as of a ledger older than `now` is no verdict: an entry that the call lacks may exist
-    by now. `now` was read before the call.
+    by now. `now` was read before the call. One that is missing may exist as of the next ledger, or
+    exist and not have been delivered, so that nothing is refused for good by it.
     """
     if isinstance(simulation, UnreadableSimulation):
         return Reason.NETWORK_UNAVAILABLE
@@ -226,7 +227,8 @@ def judge_simulation(simulation: Simulation, now: LedgerReading) -> Simulated | 
         return Reason.NETWORK_UNAVAILABLE
     if isinstance(simulation, NeedsRestore):
         return Reason.RESTORE_REQUIRED
-    return _BY_KIND.get(simulation.kind, Reason.SIMULATION_FAILED)
+    otherwise = Reason.ENTRY_MISSING if simulation.entry_is_missing else Reason.SIMULATION_FAILED
+    return _BY_KIND.get(simulation.kind, otherwise)
 
 
 def judge_effect(

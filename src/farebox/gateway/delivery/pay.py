@@ -1,6 +1,5 @@
 """Settle the payment of a request and begin an attempt to deliver, each at most once."""
 
-import math
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, Protocol, assert_never
@@ -21,7 +20,9 @@ from farebox.facilitator.settlement import (
     build_duplicate,
 )
 from farebox.facilitator.settling.settle_request import SettleRequest
+from farebox.facilitator.verification.verdict import Accepted
 from farebox.gateway.delivery import payment_store, reservation_store
+from farebox.gateway.delivery.admission import PaymentAdmission, SettlementJudge
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.landing import ReservationLost, SuccessTaken, record_landing
 from farebox.gateway.delivery.outcome import (
@@ -39,7 +40,7 @@ from farebox.gateway.delivery.outcome import (
     Replayed,
     WrapperChanged,
 )
-from farebox.gateway.delivery.reservation_store import NewPayment, WrapperCounters
+from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import (
     UNPROVEN_EVERY,
     GatewayPayment,
@@ -65,10 +66,12 @@ _NOTHING_SENT: Final = (KeyConflict, NothingSent, DatabaseUnavailable)  # of `Se
 log = structlog.get_logger(__name__)
 
 
-class PaymentSettler(Protocol):
+class PaymentSettler(SettlementJudge, Protocol):
     """Settles payments, as `Settler` does."""
 
-    async def settle(self, request: SettleRequest) -> SettleOutcome | StoredResponse:
+    async def settle(
+        self, request: SettleRequest, *, accepted: Accepted | None = None
+    ) -> SettleOutcome | StoredResponse:
         """Bring the payment to the ledger, or find the outcome of an earlier request for it."""
         ...
 
@@ -127,9 +130,10 @@ class Payer:
     ) -> None:
         self._database, self._settler = database, settler
         self._keeper, self._clock = keeper, clock
+        self._admission = PaymentAdmission(database, settler)
 
     async def pay(self, request: PaidRequest, known: GatewayPayment | None) -> PayOutcome:
-        """Reserve, settle and begin an attempt; or find the state of an earlier request.
+        """Judge, reserve, settle and begin an attempt; or find the state of an earlier request.
 
         `known` is the payment's row, as `find` has just found it. Calls with the same request wait
         for each other, `HOLD_S` at most: one settles and one sends to the upstream. A reservation
@@ -161,27 +165,33 @@ class Payer:
         """Bring the payment one step on; None to look again."""
         if known is not None:
             return await self._continue(request, known)
-        return await self._reserve(request) if request.is_for_sale else WrapperChanged()
+        return await self._admit(request) if request.is_for_sale else WrapperChanged()
 
     async def find(self, identity: PaymentIdentity) -> GatewayPayment | None:
         """Find the payment's row, whichever request it is bound to."""
         async with self._database.connection() as db:
             return await payment_store.find_payment(db, identity)
 
-    async def _reserve(self, request: PaidRequest) -> PayOutcome | None:
+    async def _admit(self, request: PaidRequest) -> PayOutcome | None:
+        """Judge a new payment, and count the request of an accepted one; None to look again."""
+        verdict = await self._admission.judge_payment(request.new, request.settle)
+        if isinstance(verdict, NotPaid | LimitReached | WrapperChanged):
+            return verdict
+        return await self._reserve(request, verdict)
+
+    async def _reserve(self, request: PaidRequest, accepted: Accepted | None) -> PayOutcome | None:
         """Count the request and settle; None when another call has reserved the payment."""
         request.slot.take_unpaid()
         try:
             async with self._database.connection() as db:
                 held = await reservation_store.reserve(db, request.new, held_for=_HELD_FOR)
-                if held is None:
-                    request.slot.release()
-                    return _refuse(
-                        request.wrapper, await reservation_store.read_counters(db, request.wrapper)
-                    )
         except Conflict:
             return None
-        return await self._settle(request, held)
+        if held is None:
+            request.slot.release()
+            full = await self._admission.find_limit(request.wrapper)
+            return full or LimitReached(LimitKind.CONCURRENCY, 1)  # there is room since
+        return await self._settle(request, held, accepted)
 
     async def _continue(self, request: PaidRequest, known: GatewayPayment) -> PayOutcome | None:
         """Continue the payment of an earlier call for this request; None to look again."""
@@ -221,10 +231,12 @@ class Payer:
             case _:
                 return NoAttemptLeft(known)
 
-    async def _settle(self, request: PaidRequest, held: GatewayPayment) -> PayOutcome | None:
+    async def _settle(
+        self, request: PaidRequest, held: GatewayPayment, accepted: Accepted | None = None
+    ) -> PayOutcome | None:
         """Settle while this call holds the reservation; None to look again."""
         try:
-            outcome = await self._settler.settle(request.settle)
+            outcome = await self._settler.settle(request.settle, accepted=accepted)
         except _NOTHING_SENT:
             await self._end_hold(held)
             raise
@@ -312,7 +324,8 @@ class Payer:
                 raise
             payment = known
         except ReservationLost:  # what has landed for this request is its own at any terms
-            return None if await self.find(request.new.identity) else await self._reserve(request)
+            is_known = await self.find(request.new.identity) is not None
+            return None if is_known else await self._reserve(request, None)
         except SuccessTaken:
             await self._release(held)
             return otherwise
@@ -358,15 +371,3 @@ def _is_first_attempt(known: GatewayPayment, held: GatewayPayment) -> bool:
     """
     written = (PaymentState.PAID, held.reserved_at, held.epoch + 1, 1)
     return (known.state, known.reserved_at, known.epoch, known.attempts) == written
-
-
-def _refuse(wrapper: Wrapper, counters: WrapperCounters) -> LimitReached | WrapperChanged:
-    """Say which limit had no room, as of just after it was met."""
-    limits = wrapper.settings.limits
-    if not counters.is_current:
-        return WrapperChanged()
-    if counters.month_count >= limits.monthly_requests:
-        return LimitReached(LimitKind.QUOTA, 3600)
-    if counters.minute_count >= limits.requests_per_minute:
-        return LimitReached(LimitKind.RATE, max(1, math.ceil(counters.seconds_left)))
-    return LimitReached(LimitKind.CONCURRENCY, 1)
