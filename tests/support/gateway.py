@@ -132,8 +132,8 @@ class GatewayBench:
     wrapper: Wrapper
     recorder: RequestRecorder
     wrappers: EnabledWrappers
-    spool: BodySpool
     slots: UpstreamSlots
+    spool: BodySpool
     paid: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -193,8 +193,8 @@ async def gateway(
     *,
     answer: UpstreamAnswer | None = None,
     refusal: NotSettled | None = None,
-    spool_bytes: int = SPOOL_BYTES,
     slots: int = MAX_CALLS,
+    spool_bytes: int = SPOOL_BYTES,
 ) -> AsyncIterator[GatewayBench]:
     """A gateway for one wrapper, whose upstream is a server on loopback."""
     clock, held = SystemClock(), UpstreamSlots(slots)
@@ -220,7 +220,7 @@ async def gateway(
         app = ErrorMiddleware(GatewayBeforeRoutes(endpoint, _no_route), {})
         logged = RequestLog(ClientAddress(app, ()), structlog.get_logger())
         yield GatewayBench(
-            AsgiClient(logged), at, settler, wrapper, recorder, wrappers, spool, held
+            AsgiClient(logged), at, settler, wrapper, recorder, wrappers, held, spool
         )
 
 

@@ -32,15 +32,15 @@ def opened(database: Database, tmp_path: Path) -> Opened:
         outcome_of: OutcomeOf | None = None,
         answer: UpstreamAnswer | None = None,
         refusal: NotSettled | None = None,
-        spool_bytes: int = SPOOL_BYTES,
         slots: int = MAX_CALLS,
+        spool_bytes: int = SPOOL_BYTES,
         **members: Any,
     ) -> AsyncIterator[GatewayBench]:
         url = {"upstream_url": f"https://{SELLER}/base?own=1"}
         wrapper = await enabled_wrapper(database, **(url | members))
         async with gateway(
             database, tmp_path, wrapper, outcome_of or lands(database), answer=answer,
-            refusal=refusal, spool_bytes=spool_bytes, slots=slots,
+            refusal=refusal, slots=slots, spool_bytes=spool_bytes,
         ) as bench:  # fmt: skip
             yield bench
 

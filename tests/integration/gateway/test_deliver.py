@@ -145,16 +145,20 @@ async def test_buyer_who_leaves_a_short_response_finds_it_stored(attempt: Attemp
 async def test_buyer_who_takes_a_response_slowly_uses_up_no_time_of_the_upstream(
     attempt: Attempt, monkeypatch: pytest.MonkeyPatch, is_broken: bool
 ) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 80000\r\n\r\n"
+    upstream = GatedUpstream(head + b"x" * 40_000, b"x" * 40_000)
+
     class SlowResponse(RecordedResponse):
         async def write(self, part: bytes, *, is_last: bool = False) -> None:
             pass_time(monkeypatch, 30)
+            upstream.gate.set()
             await super().write(part, is_last=is_last)
 
-    async with attempt(answers(b"x" * 99_000)) as it:
+    async with attempt(upstream.answer) as it:
         it.buyer = SlowResponse()
         if not is_broken:
             assert await it.deliver() is None
-            assert ((await it.row()).state, len(it.buyer.body)) == (PaymentState.DELIVERED, 99_000)
+            assert ((await it.row()).state, len(it.buyer.body)) == (PaymentState.DELIVERED, 80_000)
             return
         keep_deadline(monkeypatch)
         with pytest.raises(ResponseCut) as cut:  # the control

@@ -36,7 +36,6 @@ from support.gateway_payments import (
     payer_of,
     settled,
 )
-from support.waiting import until
 
 
 class FreeSlot(UpstreamSlot):
@@ -151,15 +150,20 @@ async def test_slot_of_a_payment_that_did_not_land_is_free_again(
 
 
 async def test_slot_of_a_call_that_is_cancelled_is_free_again(sale: Sale) -> None:
-    settler = ScriptedSettler(settled(sale.new), takes_s=3600)
-    request = sale.request()
+    settling, request = asyncio.Event(), sale.request()
+
+    class Waiting(ScriptedSettler):
+        async def settle(self, request: object, *, accepted: object = None) -> Settled:
+            settling.set()
+            await asyncio.Event().wait()
+            return settled(sale.new)
 
     async def pay() -> None:
         with request.slot:
-            await payer_of(sale.database, settler).pay(request)
+            await payer_of(sale.database, Waiting(settled(sale.new))).pay(request)
 
     paying = asyncio.create_task(pay())
-    await until(lambda: settler.settled)
+    await settling.wait()
     assert not sale.is_free
     paying.cancel()
     with pytest.raises(asyncio.CancelledError):
