@@ -8,20 +8,17 @@ that follow a request wait unparsed, while nothing more is read.
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import httptools
 import structlog
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from farebox.kernel.error_codes import ErrorCode
 from farebox.web.connections import AllowedHosts, HeadBuffer, OpenConnections
 from farebox.web.error_responses import EarlyResponse
+from farebox.web.http_cycle import HalfClosableCycle, HoldableFlow
 from farebox.web.request_context import new_request_id
-
-if TYPE_CHECKING:
-    from uvicorn._types import ASGIReceiveEvent
 
 HEAD_BYTES: Final = 32 * 1024
 URL_BYTES: Final = 8 * 1024
@@ -43,62 +40,12 @@ class _ParserStopped(Exception):
     """Leaves the parser's callbacks; the protocol holds the response."""
 
 
-class _HoldableFlow(FlowControl):
-    """Does not resume reading while bytes that were read wait to be parsed."""
-
-    is_held = False
-
-    def hold(self) -> None:
-        """Stop reading."""
-        self.is_held = True
-        self.pause_reading()
-
-    def release(self) -> None:
-        """Read again."""
-        self.is_held = False
-        self.resume_reading()
-
-    def resume_reading(self) -> None:
-        """Read again, unless bytes wait to be parsed."""
-        if self.read_paused and not self.is_held:
-            super().resume_reading()
-
-
-class _Cycle(RequestResponseCycle):
-    """One request and its response, which a caller that has ended its sending side still gets.
-
-    Such a caller looks like one that has left. A handler that waits for callers to leave is told
-    so, and what it then writes goes nowhere; any other answers.
-    """
-
-    has_end = False  # no byte of the caller follows
-    _is_body_taken = False
-
-    def end(self) -> None:
-        """Note that the caller has ended its sending side."""
-        self.has_end = True
-        self.message_event.set()
-
-    async def receive(self) -> "ASGIReceiveEvent":
-        """Return the next part of the body; behind it, the disconnect."""
-        is_body_taken = self._is_body_taken
-        if not (is_body_taken and self.has_end):
-            message = await super().receive()
-            if message["type"] == "http.request":
-                self._is_body_taken = not message.get("more_body", False)
-            if not (is_body_taken and self.has_end):
-                return message
-        self.disconnected = True
-        self.transport.close()
-        return {"type": "http.disconnect"}
-
-
 class BoundedHttpProtocol(HttpToolsProtocol):
     """One connection. A subclass names the open connections and the allowed hosts."""
 
     open: OpenConnections
     hosts: AllowedHosts | None = None  # None: every name
-    flow: _HoldableFlow
+    flow: HoldableFlow
 
     # Connection
 
@@ -107,7 +54,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     ) -> None:
         """Serve the connection, or refuse it when there is no room."""
         super().connection_made(HeadBuffer(transport, self.loop))
-        self.flow = _HoldableFlow(self.transport)
+        self.flow = HoldableFlow(self.transport)
         transport.set_write_buffer_limits(high=_WRITE_BYTES)
         self._has_served = False
         self._unparsed = 0  # bytes the parser has taken and not reported yet
@@ -177,7 +124,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if self.cycle.more_body:
             self.pipeline.popleft()  # cut short; the earlier ones are whole
         for cycle in (self.cycle, *(each for each, _ in self.pipeline)):
-            if isinstance(cycle, _Cycle):
+            if isinstance(cycle, HalfClosableCycle):
                 cycle.end()
         return True
 
@@ -283,7 +230,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if not self.flow.write_paused:
             self.open.clear_timeout(self)
         super().on_headers_complete()
-        self.cycle.__class__ = _Cycle  # before its task runs
+        self.cycle.__class__ = HalfClosableCycle  # before its task runs
         self._has_served = True
         if self._backlog:
             self._pipelined += 1

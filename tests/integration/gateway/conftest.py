@@ -9,6 +9,7 @@ import pytest
 
 from farebox.facilitator.settlement import NotSettled
 from farebox.gateway.relay.received_body import SPOOL_BYTES
+from farebox.outbound.client import MAX_CALLS
 from farebox.storage.pool import Database
 from support.delivery_attempts import Attempt, attempts_of
 from support.gateway import (
@@ -32,13 +33,14 @@ def opened(database: Database, tmp_path: Path) -> Opened:
         answer: UpstreamAnswer | None = None,
         refusal: NotSettled | None = None,
         spool_bytes: int = SPOOL_BYTES,
+        slots: int = MAX_CALLS,
         **members: Any,
     ) -> AsyncIterator[GatewayBench]:
         url = {"upstream_url": f"https://{SELLER}/base?own=1"}
         wrapper = await enabled_wrapper(database, **(url | members))
         async with gateway(
             database, tmp_path, wrapper, outcome_of or lands(database), answer=answer,
-            refusal=refusal, spool_bytes=spool_bytes,
+            refusal=refusal, spool_bytes=spool_bytes, slots=slots,
         ) as bench:  # fmt: skip
             yield bench
 
