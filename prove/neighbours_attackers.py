@@ -30,7 +30,16 @@ from farebox.web.client_address import site_name
 from prove.delivery_payments import PaymentMaker, ShopPayment
 from prove.delivery_upstream import NAME
 from prove.limits_fair_caller import FreeWallet, free_wallet
-from prove.neighbours_honest import HOUR, PUBLIC_URL, SLUG, WRAPPERS, Request, Sender, SignedIn, tool_call
+from prove.neighbours_honest import (
+    HOUR,
+    PUBLIC_URL,
+    SLUG,
+    WRAPPERS,
+    Request,
+    Sender,
+    SignedIn,
+    tool_call,
+)
 from prove.owner_desk import keeper_body
 from prove.owner_scenery import owners_of
 from prove.owner_stage import OwnerStage
@@ -47,6 +56,7 @@ _DRIP_S: Final = 0.2
 _LARGE_BYTES: Final = 1_000_000
 _PLACES: Final = 1_000  # of an owner, for a recipient
 _SLOW_MS: Final = 3_000
+_SLOWEST_MS: Final = 8_000  # less than its wrappers wait
 _CHEAP: Final = BaseUnits(1)
 _ANSWER_S: Final = 12.0
 _LIMITS: Final = WrapperLimits(requests_per_minute=10_000, concurrent_requests=500, timeout_s=10)
@@ -181,9 +191,7 @@ class Ground:
         """Sign payments for the honest wrapper that no ledger takes."""
         pay_to = self.stage.scene.payees[0].address
         more = {"pay_to": pay_to, **more}
-        return [
-            await self.payments.sign("attacker", payer=make(), **more) for _ in range(_SIGNED)
-        ]
+        return [await self.payments.sign("attacker", payer=make(), **more) for _ in range(_SIGNED)]
 
     def missing(self) -> Party:
         """An account that is not on the ledger."""
@@ -506,7 +514,7 @@ _PLAYS: Final[Mapping[Attack, Callable[[Ground], Awaitable[Play]]]] = {
         ground, "status=401", "status=301", "status=304", "status=429", "status=407"
     ),
     Attack.SLOTS: lambda ground: _sell(
-        ground, f"takes_ms={_SLOW_MS}", at_once=24, wrappers=_WALLETS
+        ground, f"takes_ms={_SLOWEST_MS}", at_once=36, wrappers=_WALLETS
     ),
     Attack.HANGING: _hang,
     Attack.HANGING_CHECKS: _hang_checks,
@@ -514,9 +522,7 @@ _PLAYS: Final[Mapping[Attack, Callable[[Ground], Awaitable[Play]]]] = {
     Attack.SLOW_READERS: _read_slowly,
     Attack.SLOW_BUYERS: _buy_slowly,
     Attack.SLOW_BODIES: _send_slowly,
-    Attack.LARGE_BODIES: lambda ground: _present(
-        ground, ground.missing, body="x" * _LARGE_BYTES
-    ),
+    Attack.LARGE_BODIES: lambda ground: _present(ground, ground.missing, body="x" * _LARGE_BYTES),
     Attack.PLACES: _fill_places,
     Attack.SLUGS: _take_slugs,
     Attack.CHECKS: _check,

@@ -19,7 +19,7 @@ from farebox.stellar.rpc_http import HttpSorobanRpc
 from prove.automation_world import AutomationWorld
 from prove.delivery_payments import PaymentMaker
 from prove.delivery_upstream import NAME, ScriptedUpstream
-from prove.neighbours_attackers import Attack, Ground, Origin, prepare
+from prove.neighbours_attackers import Attack, Ground, Origin, Play, prepare
 from prove.neighbours_honest import PUBLIC_URL, Neighbours, Served, open_sender, sign_in
 from prove.owner_case import HonestOwner
 from prove.owner_desk import OwnerDesk
@@ -49,7 +49,7 @@ SETTINGS: Final = {
     "FAREBOX_SETTLE_DEADLINE_S": "25",
     "FAREBOX_CHANNEL_WAIT_S": "10",
     # few enough that an attacker can reach them on a small machine
-    "FAREBOX_GATEWAY_CALLS": "24",
+    "FAREBOX_GATEWAY_CALLS": "12",
     "FAREBOX_RPC_SIMULATIONS_TESTNET": "24",
 }
 
@@ -62,6 +62,7 @@ class NeighboursCase:
     number: int
     attacks: tuple[Attack, ...]
     origin: Origin
+    rounds: int = _ROUNDS
 
     def __str__(self) -> str:
         attacks = "; ".join(self.attacks)
@@ -177,7 +178,7 @@ class _Played:
     grounds: list[Ground] = field(default_factory=list)
     attacking: list[asyncio.Task[None]] = field(default_factory=list)
     honest: Neighbours | None = None
-    plays: list = field(default_factory=list)
+    plays: list[Play] = field(default_factory=list)
     without: list[Served] = field(default_factory=list)
     beside: list[Served] = field(default_factory=list)
     rss: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -188,7 +189,7 @@ class _Played:
         stage, scene = self.stage, self.stage.scene
         payments = PaymentMaker(stage.environment, self.rng)
         desk = OwnerDesk(stage)
-        owner = HonestOwner(stage, await desk.classic(), 2 * _ROUNDS)
+        owner = HonestOwner(stage, await desk.classic(), 2 * self.case.rounds)
         sender = await open_sender(stack, stage.replicas)
         seller = await sign_in(stage, scene.payers[_SELLER])
         known = await sign_in(stage, scene.payers[_STRANGER])
@@ -202,7 +203,7 @@ class _Played:
 
     async def play(self) -> None:
         """Play the rounds."""
-        for number in range(_ROUNDS):
+        for _ in range(self.case.rounds):
             self.without += await self._phase("without")
             self.attacking = [asyncio.create_task(play()) for play in self.plays]
             try:
@@ -245,13 +246,14 @@ class _Played:
         if honest is None:
             raise RunFailed("the case has not begun")
         growth = [
-            max(self.rss[f"beside {each.name}"]) - max(self.rss[f"without {each.name}"][: 1])
+            max(self.rss[f"beside {each.name}"]) - self.rss[f"without {each.name}"][0]
             for each in self.stage.replicas
         ]
         served = [*self.without, *self.beside]
+        alone = (f"alone, {each.refusal}" for each in self.without if each.refusal)
         return NeighboursOutcome(
             self.case,
-            [each.refusal for each in served if each.refusal],
+            [*(each.refusal for each in self.beside if each.refusal), *alone],
             ratios_of(self.without, self.beside),
             await honest.count_lost(),
             max(growth),

@@ -34,7 +34,7 @@ WORDS: Final = "quixotic weather of the harbour"
 PUBLIC_URL: Final = "http://127.0.0.1:8402"  # as of a load balancer
 WRAPPERS: Final = "/v1/wrappers"
 # places of the honest wrapper: enough for its buyers, and few enough that lost ones show
-LIMITS: Final = {"requestsPerMinute": 240, "maxConcurrentRequests": 12}
+LIMITS: Final = {"requestsPerMinute": 240, "maxConcurrentRequests": 24}
 _ANSWER_S: Final = 30.0
 _PAYERS: Final = slice(1, 13)  # of the owners of the scene: buyers
 _PURCHASE_S: Final = 0.4  # between two purchases
@@ -206,8 +206,8 @@ class Neighbours:
             (self._read_as_owner, _READ_S),
         )
         until = asyncio.get_running_loop().time() + seconds
-        paced = [self._pace(act, pause_s, until) for act, pause_s in pauses]
-        *served, sold, run = await asyncio.gather(*paced, self._sell_more(), self._await_run())
+        pacing = asyncio.gather(*(self._pace(act, pause_s, until) for act, pause_s in pauses))
+        served, sold, run = await asyncio.gather(pacing, self._sell_more(), self._await_run())
         return [each for group in served for each in group] + [sold, run]
 
     async def _pace(
