@@ -169,7 +169,7 @@ class Payer:
             return await payment_store.find_payment(db, identity)
 
     async def _admit(self, request: PaidRequest) -> PayOutcome | None:
-        """Judge a new payment, and count the request of one that is accepted; None to look again."""
+        """Judge a new payment, and count an accepted one's request; None to look again."""
         verdict = await self._admission.judge_payment(request.new, request.settle)
         if isinstance(verdict, NotPaid | LimitReached | WrapperChanged):
             return verdict
