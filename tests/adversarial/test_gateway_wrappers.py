@@ -1,5 +1,7 @@
 """Cases 3.5 and 3.6: what a wrapper may be, and the way of its credential."""
 
+import gzip
+
 import pytest
 from stellar_sdk import Keypair
 
@@ -11,7 +13,7 @@ from support.callers import sign_in_wallet
 from support.paid_gateway import WRAPPERS, PaidGateway, gateway_path
 from support.payment_headers import receipt
 from support.promises import case, promise
-from support.upstream import answers
+from support.upstream import answers, says
 
 
 @pytest.fixture
@@ -121,7 +123,8 @@ async def test_secret_in_use_is_not_deleted_and_a_lost_one_stops_every_call(
 async def test_upstream_secret_and_owner_are_shown_to_nobody(shop: PaidGateway) -> None:
     secret = await shop.secret(purpose="bearer", name="my upstream key", value="s3cret-value")
     shop.upstream.answer = answers(
-        b"sunny", headers=("X-Echo: Bearer s3cret-value", "X-Host: seller.example.com")
+        b"sunny",
+        headers=("X-Echo: Bearer s3cret-value", "X-S3cret-Value: 1", "X-Host: seller.example.com"),
     )
     wrapper = await shop.serve(name="Quixotic tides", authType="bearer", secretId=secret["id"])
     bought = await shop.buy(wrapper)
@@ -131,10 +134,20 @@ async def test_upstream_secret_and_owner_are_shown_to_nobody(shop: PaidGateway) 
     echoed = await shop.buy(wrapper)
     assert echoed.status == 502
     assert "upstream_response_shows_credential" in echoed.json()["error"]["message"]
+    shown = gzip.compress(b'{"authorization": "Bearer s3cret-value"}')
+    shop.upstream.answer = answers(shown, headers=("Content-Encoding: gzip",))
+    packed = await shop.buy(wrapper)
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"
+    shop.upstream.answer = says(head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(shown), shown))
+    sent_packed = await shop.buy(wrapper)
+    for each in (packed, sent_packed):
+        assert (each.status, shown in each.body) == (502, False)
     public = [
         bought,
         failed,
         echoed,
+        packed,
+        sent_packed,
         await shop.client.get(gateway_path(wrapper)),
         await shop.client.get("/discovery/resources?limit=100"),
         await shop.client.get("/discovery/search?query=quixotic%20tides"),

@@ -162,6 +162,8 @@ def price_call(settings: WrapperSettings, method: str, path: str) -> PricedCall 
 
     An upstream may take one path for another (`read_path`), and which it takes is not known: every
     reading must be for sale, and the price is the dearest of theirs. No spelling is cheaper.
+    Of the routes that match a reading the one with the most fixed segments sets its price, whatever
+    their order; the first of several.
 
     Args:
         settings: the wrapper's.
@@ -169,7 +171,8 @@ def price_call(settings: WrapperSettings, method: str, path: str) -> PricedCall 
         path: the path below the wrapper's URL, as it is forwarded; `/` for the URL.
     """
     readings = read_path(path) if settings.routes else ((),)
-    routes = [(_fold(route.template), route) for route in settings.routes]
+    folded = [(_fold(route.template), route) for route in settings.routes]
+    routes = sorted(folded, key=lambda each: each[0].count(None))
     calls: list[PricedCall] = []
     for reading in readings:
         on_path = [route for template, route in routes if _matches(template, reading)]
@@ -184,7 +187,7 @@ def price_call(settings: WrapperSettings, method: str, path: str) -> PricedCall 
 def _price_reading(
     settings: WrapperSettings, method: str, on_path: Sequence[PricedRoute]
 ) -> PricedCall | NotOffered:
-    """Return the price of one reading of a path, of which `on_path` are the routes in order."""
+    """Return the price of one reading of a path, of which `on_path` are the routes, best first."""
     for route in on_path:
         if route.method == method:
             return PricedCall(route_terms(settings, route), route)

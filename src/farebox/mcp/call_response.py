@@ -24,16 +24,9 @@ _PENDING: Final = "settlement_pending"
 _SECONDS: Final = re.compile(r"[0-9]{1,5}")
 _MAX_WAIT_S: Final = 86_400
 _CHALLENGE: Final = ("x402Version", "error", "resource", "accepts", "extensions")
-# an authorization that was never valid; one that has expired may have landed before
-_NEVER_LANDS: Final = frozenset(
-    {
-        Reason.MALFORMED,
-        Reason.NO_AUTH_ENTRIES,
-        Reason.MISSING_PAYER_SIGNATURE,
-        Reason.INVALID_SIGNATURE,
-        ErrorCode.INVALID_PAYMENT_HEADER,
-    }
-)
+# Any other refusal may be of bytes around an authorization that is valid, and that has landed: a
+# buyer, or who handed it the header, may have changed what is outside the signature.
+_HOLDS_NOTHING: Final = Reason.NO_AUTH_ENTRIES
 _UNSENT: Final = frozenset({ErrorCode.MONTHLY_QUOTA_USED})  # refused before a payment is reserved
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -209,10 +202,11 @@ def _advice(response: CallResponse, *, has_payment: bool, is_paid: bool) -> dict
 def _judge_code(code: str, later: NextAction) -> tuple[CallOutcome, NextAction]:
     """Judge a payment by the code with which our own gateway refused it.
 
-    Only a code can say that nothing was sent, and only one by which nothing can ever land says to
-    sign anew; without such a code the payment may have been settled, now or by an earlier call.
+    Only a code can say that nothing was sent, and only the one by which the header holds no
+    authorization of anybody says to sign anew; without such a code the payment may have been
+    settled, now or by an earlier call.
     """
-    if code in _NEVER_LANDS:
+    if code == _HOLDS_NOTHING:
         return CallOutcome.NOT_SENT, NextAction.SIGN
     if code in _UNSENT:
         return CallOutcome.NOT_SENT, NextAction.WAIT

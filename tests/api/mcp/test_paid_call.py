@@ -2,10 +2,13 @@
 
 import asyncio
 import base64
+import copy
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from stellar_sdk import scval, xdr
 
 from farebox.mcp import paid_call, receipt_check
 from farebox.mcp.paid_call import CallKind, PaidCalls, limits_of_calls
@@ -97,6 +100,88 @@ async def test_agent_whose_payment_is_an_object_gets_the_same_response_again(
     content = paid["structuredContent"]
     assert (content["body"], content["isPaid"]) == ("sunny", True)
     assert await agent.call(*asked) == paid
+
+
+def with_entry(payment: Json, change: Callable[[xdr.SorobanAddressCredentials], None]) -> Json:
+    """Change the credentials of the one authorization entry."""
+    envelope = xdr.TransactionEnvelope.from_xdr(payment["payload"]["transaction"])
+    assert envelope.v1 is not None
+    operation = envelope.v1.tx.operations[0].body.invoke_host_function_op
+    assert operation is not None
+    credentials = operation.auth[0].credentials.address
+    assert credentials is not None
+    change(credentials)
+    return payment | {"payload": {"transaction": envelope.to_xdr()}}
+
+
+def with_bytes(payment: Json, more: bytes) -> Json:
+    raw = base64.b64decode(payment["payload"]["transaction"]) + more
+    return payment | {"payload": {"transaction": base64.b64encode(raw).decode()}}
+
+
+def expire_earlier(credentials: xdr.SorobanAddressCredentials) -> None:
+    ledger = credentials.signature_expiration_ledger.uint32
+    credentials.signature_expiration_ledger = xdr.Uint32(ledger - 1)
+
+
+def remove_signature(credentials: xdr.SorobanAddressCredentials) -> None:
+    credentials.signature = xdr.SCVal(xdr.SCValType.SCV_VOID)
+
+
+def add_signature(credentials: xdr.SorobanAddressCredentials) -> None:
+    listed = credentials.signature.vec
+    assert listed is not None
+    last = copy.deepcopy(listed.sc_vec[-1])
+    assert last.map is not None
+    last.map.sc_map[0].val = scval.to_bytes(b"\xff" * 32)
+    last.map.sc_map[1].val = scval.to_bytes(bytes(64))
+    listed.sc_vec.append(last)
+
+
+def with_identifier(payment: Json, own: object) -> Json:
+    return payment | {
+        "extensions": {"payment-identifier": {"info": {"required": False, "id": own}}}
+    }
+
+
+ALTERED: dict[str, Callable[[Json], Json]] = {
+    "another version of x402": lambda payment: payment | {"x402Version": 1},
+    "an identifier of a wrong form": lambda payment: with_identifier(payment, "!"),
+    "bytes behind the envelope": lambda payment: with_bytes(payment, bytes(4)),
+    "one more signature": lambda payment: with_entry(payment, add_signature),
+    "another expiry": lambda payment: with_entry(payment, expire_earlier),
+    "no signature": lambda payment: with_entry(payment, remove_signature),
+}
+
+
+@pytest.mark.parametrize("change", ALTERED.values(), ids=ALTERED)
+async def test_header_around_an_authorization_that_has_landed_never_says_to_sign_again(
+    shop: PaidGateway, agent: Agent, change: Callable[[Json], Json]
+) -> None:
+    wrapper = await shop.serve()
+    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
+    url = wrapper["endpoint"]
+    assert (await agent.paid_call(url, paymentSignature=payment))["isPaid"] is True
+    altered = header(change(json.loads(base64.b64decode(payment))))
+    told = await agent.paid_call(url, paymentSignature=altered)
+    assert (told["isPaid"], told["outcome"]) == (False, "unknown")
+    assert told["nextAction"] == "RECONCILE_BEFORE_SIGNING_AGAIN"
+
+
+async def test_transaction_without_any_authorization_says_to_sign_one(
+    shop: PaidGateway, agent: Agent
+) -> None:
+    wrapper = await shop.serve()
+    terms = (await shop.offer(wrapper))["accepts"][0]
+    payment = json.loads(base64.b64decode(await shop.sign(terms)))
+    envelope = xdr.TransactionEnvelope.from_xdr(payment["payload"]["transaction"])
+    assert envelope.v1 is not None
+    operation = envelope.v1.tx.operations[0].body.invoke_host_function_op
+    assert operation is not None
+    operation.auth = []
+    payment["payload"]["transaction"] = envelope.to_xdr()
+    told = await agent.paid_call(wrapper["endpoint"], paymentSignature=header(payment))
+    assert (told["outcome"], told["nextAction"]) == ("not_sent", "SIGN_PAYMENT_AND_RETRY")
 
 
 async def test_failed_delivery_of_a_wrapper_is_told_and_repeated_with_the_same_payment(

@@ -1,5 +1,6 @@
 """The price of a request to a wrapper."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -117,7 +118,21 @@ def test_other_paths_cost_the_base_price_or_are_refused() -> None:
     assert price_call(CLOSED, "POST", "/city/oslo") == NotOffered(("GET",))
 
 
-def test_first_route_that_matches_sets_the_price() -> None:
-    oslo = PricedRoute("GET", RouteTemplate("/city/oslo"))
-    assert priced(replace(ROUTED, routes=(oslo, CITY)), "GET", "/city/oslo").route is oslo
-    assert priced(replace(ROUTED, routes=(CITY, oslo)), "GET", "/city/oslo").route is CITY
+def test_route_with_the_most_fixed_segments_sets_the_price_whatever_the_order() -> None:
+    oslo = PricedRoute("GET", RouteTemplate("/city/oslo"), amount=BaseUnits(90_000))
+    for routes in itertools.permutations((CITY, oslo, REPORT)):
+        settings = replace(ROUTED, routes=routes)
+        for path in ("/city/oslo", "/city/%6fslo", "/CITY/Oslo"):
+            assert priced(settings, "GET", path).route is oslo
+        assert priced(settings, "GET", "/city/bergen").route is CITY
+
+
+def test_first_of_the_routes_with_as_many_fixed_segments_sets_the_price() -> None:
+    oslo = PricedRoute("GET", RouteTemplate("/:kind/oslo"))
+    for routes in ((CITY, oslo), (oslo, CITY)):
+        assert priced(replace(ROUTED, routes=routes), "GET", "/city/oslo").route is routes[0]
+
+
+def test_route_of_another_method_sets_no_price() -> None:
+    oslo = PricedRoute("POST", RouteTemplate("/city/oslo"), amount=BaseUnits(90_000))
+    assert priced(replace(ROUTED, routes=(oslo, CITY)), "GET", "/city/oslo").route is CITY

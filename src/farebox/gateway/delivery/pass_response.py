@@ -106,6 +106,7 @@ class PassedResponse:
             BuyerLeft: `is_recorded` says whether it was delivered before.
             AttemptLost, CallOutcomeUnknown, CredentialShown, NoEvent: likewise.
         """
+        self._hidden.check_codings(response.headers)
         headers = forward_response_headers(
             response.headers, upstream_host=upstream_host, hidden=self._hidden
         )

@@ -1,7 +1,7 @@
 """Keep an upstream's credential out of what buyers get."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Final
 
 from farebox.kernel.secret import Secret
@@ -20,23 +20,27 @@ _BEGUN: Final = re.compile(
     re.IGNORECASE,
 )
 _LONGEST: Final = 10  # bytes of an escape
+_CODING_HEADERS: Final = ("content-encoding", "transfer-encoding")
+_PLAIN: Final = frozenset({"", "chunked", "identity"})  # codings that leave a body readable here
 _NAMED: Final = {b"amp": b"&", b"apos": b"'", b"gt": b">", b"lt": b"<", b"quot": b'"'}
 
 
 class CredentialShown(Exception):
-    """The response holds the credential that it was asked with."""
+    """The response holds the credential that it was asked with, or is coded so that it may."""
 
 
 class HiddenValue:
     """A value that no response may show; None or a short one hides nothing.
 
-    It is found as it stands and with any of its characters escaped, as JSON, URLs and HTML do; not
-    in a coding of the whole, such as base64 or gzip.
+    It is found as it stands, in letters of either case (a header's name is passed on in lower
+    ones), and with any of its characters escaped, as JSON, URLs and HTML do; not in another coding
+    of the text, such as base64 or UTF-16.
     """
 
     def __init__(self, value: Secret[str] | None) -> None:
         text = "" if value is None else value.reveal()
-        plain = text.encode("latin-1", "replace") if len(text) >= MIN_BYTES else b""
+        is_hidden = len(text) >= MIN_BYTES
+        plain = text.encode("latin-1", "replace").lower() if is_hidden else b""
         self._values = Secret(tuple(dict.fromkeys((plain, _unescape(plain)))) if plain else ())
 
     def is_in(self, text: bytes) -> bool:
@@ -44,8 +48,20 @@ class HiddenValue:
         values = self._values.reveal()
         if not values:
             return False
+        text = text.lower()
         plain = _unescape(text)
         return values[0] in text or any(value in plain for value in values)
+
+    def check_codings(self, headers: Iterable[tuple[str, str]]) -> None:
+        """Check that the body comes in no coding in which the value would not be found.
+
+        Raises:
+            CredentialShown: it has a content coding or a transfer coding.
+        """
+        values = [value for name, value in headers if name.lower() in _CODING_HEADERS]
+        codings = {each.strip().lower() for each in ",".join(values).split(",")}
+        if self._values.reveal() and not codings <= _PLAIN:
+            raise CredentialShown
 
     async def watch(self, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Yield the parts of a body; an end that may begin the value is held back.
@@ -70,7 +86,7 @@ class HiddenValue:
         values = self._values.reveal()
         if not values:
             return len(text)
-        whole = len(text)
+        text, whole = text.lower(), len(text)
         if begun := _BEGUN.search(text, max(0, len(text) - _LONGEST)):
             whole = _before_escape(begun.start(), text)
         raw = text[:whole]
@@ -124,4 +140,4 @@ def _character(escape: re.Match[bytes]) -> bytes:
     if named is not None:
         return _NAMED[named.lower()]
     code = int(decimal) if decimal is not None else int(json or url or hexadecimal, 16)
-    return bytes((code,)) if code < 256 else escape[0]
+    return bytes((code,)).lower() if code < 256 else escape[0]

@@ -128,7 +128,7 @@ def forward_response_headers(
         headers: the upstream's headers, each byte as one character.
         upstream_host: the upstream's host name. A header that mentions it is left out: the buyer
             does not learn where the upstream is.
-        hidden: the upstream's credential; a header that holds it is left out.
+        hidden: the upstream's credential; a header whose name or value holds it is left out.
     """
     left_out = nominated_names(headers)
     host = upstream_host.lower()
@@ -138,7 +138,7 @@ def forward_response_headers(
         lowered = name.lower()
         if not _is_forwarded(lowered) or lowered in left_out or host in value.lower():
             continue
-        if hidden.is_in(value.encode("latin-1", "replace")):
+        if any(hidden.is_in(each.encode("latin-1", "replace")) for each in (name, value)):
             continue
         size += len(name) + len(value)
         if TOKEN.match(name) and _VALUE.match(value) and size <= _MAX_BYTES:

@@ -22,11 +22,11 @@ async def passed(parts: Sequence[bytes], value: str | None = VALUE) -> list[byte
     return [part async for part in hidden.watch(body())]
 
 
-@given(st.lists(st.text(alphabet="ab-c", max_size=12).map(str.encode)))
+@given(st.lists(st.text(alphabet="abA-c", max_size=12).map(str.encode)))
 async def test_body_without_the_value_is_passed_on_and_one_with_it_is_not(
     parts: list[bytes],
 ) -> None:
-    if VALUE.encode() in b"".join(parts):
+    if VALUE.encode() in b"".join(parts).lower():
         with pytest.raises(CredentialShown):
             await passed(parts)
     else:
@@ -55,10 +55,12 @@ WRITTEN = {
     "all of it as json": "".join(f"\\u{ord(each):04x}" for each in KEY),
     "a query": "sk_aB%2B%2f%3D%229%26%3C",
     "html": "sk_aB+/=&quot;9&amp;&lt;",
+    "upper case": KEY.upper(),
+    "upper case as json": "".join(f"\\u{ord(each):04X}" for each in KEY.upper()),
     "html by number": "sk_aB&#43;&#x2F;=&#0034;9&#38;&#X3c;",
 }
 pieces = st.sampled_from(
-    ["a", "b", "/", '"', "\\", "\\\\", "\\/", '\\"', "\\u00", "2f", "61", "62", "%", "%2F", "%61",
+    ["a", "b", "A", "/", '"', "\\", "\\\\", "\\/", '\\"', "\\u00", "2f", "61", "62", "%", "%2F", "%61",
      "&", "#", "x2f;", "&quot;", "quot;", "u0061", ";"]
 )  # fmt: skip
 
@@ -95,8 +97,37 @@ async def test_short_value_or_none_hides_nothing(value: str | None) -> None:
 
 
 def test_header_with_the_value_is_left_out() -> None:
-    headers = [("X-Echo", f"Bearer {VALUE}"), ("X-Other", "1")]
+    headers = [
+        ("X-Echo", f"Bearer {VALUE}"),
+        ("X-Escaped", VALUE.replace("-", "\\u002D")),
+        ("X-Query", VALUE.replace("-", "%2D")),
+        (f"X-{VALUE.upper()}", "1"),
+        (f"X-{VALUE.replace('-', '%2d')}", "1"),
+        ("X-Other", "1"),
+    ]
     kept = forward_response_headers(
         headers, upstream_host="seller.example.com", hidden=HiddenValue(Secret(VALUE))
     )
     assert [name for name, _ in kept if name.startswith(b"x-")] == [b"x-other"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("Content-Encoding", "gzip")],
+        [("content-encoding", "Identity"), ("CONTENT-ENCODING", "br")],
+        [("Content-Encoding", "identity, zstd")],
+        [("Transfer-Encoding", "gzip, chunked")],
+        [("Transfer-Encoding", "made-up")],
+    ],
+)
+def test_coding_in_which_the_value_is_not_found_is_refused(headers: list[tuple[str, str]]) -> None:
+    with pytest.raises(CredentialShown):
+        HiddenValue(Secret(VALUE)).check_codings(headers)
+    HiddenValue(None).check_codings(headers)  # it hides nothing
+
+
+def test_body_without_such_a_coding_is_taken() -> None:
+    headers = [("Content-Encoding", " Identity"), ("Transfer-Encoding", "Chunked"), ("vary", "br")]
+    HiddenValue(Secret(VALUE)).check_codings(headers)
+    HiddenValue(Secret(VALUE)).check_codings([])
