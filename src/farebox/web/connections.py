@@ -196,6 +196,10 @@ class HeadBuffer(asyncio.Transport):
         else:
             self._transport.write(data)
 
+    def get_write_buffer_size(self) -> int:
+        """Return how many bytes wait to be sent."""
+        return len(self._head) + self._transport.get_write_buffer_size()
+
     def write_eof(self) -> None:
         """Send the buffered head and close the sending side; bytes that arrive are still read."""
         self._flush()

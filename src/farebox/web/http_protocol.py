@@ -19,9 +19,10 @@ from farebox.kernel.error_codes import ErrorCode
 from farebox.web.connections import AllowedHosts, HeadBuffer, OpenConnections
 from farebox.web.error_responses import EarlyResponse
 from farebox.web.request_context import new_request_id
+from farebox.web.written_bytes import UNTIL_TAKEN, wait_until_taken
 
 if TYPE_CHECKING:
-    from uvicorn._types import ASGIReceiveEvent
+    from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 
 HEAD_BYTES: Final = 32 * 1024
 URL_BYTES: Final = 8 * 1024
@@ -78,6 +79,14 @@ class _Cycle(RequestResponseCycle):
         """Note that the caller has ended its sending side."""
         self.has_end = True
         self.message_event.set()
+
+    async def send(self, message: "ASGISendEvent") -> None:
+        """Send a part of the response, or wait until the caller has all that was sent."""
+        kind: str = message["type"]
+        if kind == UNTIL_TAKEN:
+            await wait_until_taken(self.transport)
+        else:
+            await super().send(message)
 
     async def receive(self) -> "ASGIReceiveEvent":
         """Return the next part of the body; behind it, the disconnect."""
@@ -244,6 +253,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a head."""
         super().on_message_begin()
+        self.scope["extensions"] = {UNTIL_TAKEN: {}}
         self._host: bytes | None = None
 
     def on_url(self, url: bytes) -> None:
