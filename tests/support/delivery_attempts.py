@@ -64,6 +64,9 @@ class RecordedResponse:
             raise BuyerLeft
         self.is_whole = is_last
 
+    async def wait_until_taken(self) -> None:
+        """Every part is kept at once."""
+
 
 @dataclass(slots=True)
 class Attempted:

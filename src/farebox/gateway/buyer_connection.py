@@ -15,6 +15,7 @@ from farebox.gateway.relay.received_body import ReceivedBody
 from farebox.gateway.relay.response_headers import RawHeader
 from farebox.gateway.responses import receipt_header
 from farebox.web.request_body import BodyTooLarge, BodyTooSlow
+from farebox.web.written_bytes import UNTIL_TAKEN
 
 UPLOAD_S: Final = 60.0  # for the whole body of a request
 STALL_S: Final = 30.0  # that the buyer may keep a response waiting
@@ -34,6 +35,7 @@ class BuyerConnection:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
         self.limit_bytes: int | None = scope.get(RESPONSE_LIMIT)
+        self._knows_taken = UNTIL_TAKEN in scope.get("extensions", ())
         self.has_left = False
         self._watch: asyncio.Task[None] | None = None
         self._waiting: asyncio.Timeout | None = None  # ends once the buyer has left
@@ -130,6 +132,15 @@ class BuyerConnection:
             await self._pass({"type": "http.response.body", "body": piece, "more_body": more})
             self._time_left_s += PIECE_S * len(piece) / PIECE_BYTES
         self.sent_bytes += len(part)
+
+    async def wait_until_taken(self) -> None:
+        """Wait until the buyer has every byte that was written, as far as its machine tells.
+
+        Raises:
+            BuyerLeft: the connection is gone, or the time of the buyer is used up.
+        """
+        if self._knows_taken:
+            await self._pass({"type": UNTIL_TAKEN})
 
     async def _pass(self, message: Message) -> None:
         self._check()

@@ -13,9 +13,10 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from farebox.web.client_address import client_name, is_trusted_peer
+from farebox.web.written_bytes import UNTIL_TAKEN, wait_until_taken
 
 if TYPE_CHECKING:
-    from uvicorn._types import ASGIReceiveEvent
+    from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 
 CHECK_EVERY_S: Final = 0.5
 MAX_UNPARSED_BYTES: Final = 16 * 1024 * 1024
@@ -204,6 +205,10 @@ class HeadBuffer(asyncio.Transport):
         else:
             self._transport.write(data)
 
+    def get_write_buffer_size(self) -> int:
+        """Return how many bytes wait to be sent."""
+        return len(self._head) + self._transport.get_write_buffer_size()
+
     def write_eof(self) -> None:
         """Send the buffered head and close the sending side; bytes that arrive are still read."""
         self._flush()
@@ -260,6 +265,14 @@ class HalfClosableCycle(RequestResponseCycle):
         """Note that the caller has ended its sending side."""
         self.has_end = True
         self.message_event.set()
+
+    async def send(self, message: "ASGISendEvent") -> None:
+        """Send a part of the response, or wait until the caller has all that was sent."""
+        kind: str = message["type"]
+        if kind == UNTIL_TAKEN:
+            await wait_until_taken(self.transport)
+        else:
+            await super().send(message)
 
     async def receive(self) -> "ASGIReceiveEvent":
         """Return the next part of the body; behind it, the disconnect."""

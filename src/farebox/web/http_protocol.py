@@ -26,6 +26,7 @@ from farebox.web.connections import (
 )
 from farebox.web.error_responses import EarlyResponse
 from farebox.web.request_context import new_request_id
+from farebox.web.written_bytes import UNTIL_TAKEN
 
 HEAD_BYTES: Final = 32 * 1024
 URL_BYTES: Final = 8 * 1024
@@ -195,6 +196,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a head."""
         super().on_message_begin()
+        self.scope["extensions"] = {UNTIL_TAKEN: {}}
         self._host: bytes | None = None
 
     def on_url(self, url: bytes) -> None:

@@ -55,6 +55,10 @@ class ResponseWriter(Protocol):
         """Write a part of the body, and wait until the connection takes more."""
         ...
 
+    async def wait_until_taken(self) -> None:
+        """Wait until the buyer has every byte that was written."""
+        ...
+
 
 class DeliveryRecord(Protocol):
     """The record of one attempt."""
@@ -196,11 +200,13 @@ class PassedResponse:
             await self._writer.write(part)
 
     async def _deliver(self, status: int, kept: KeptResponse | None) -> None:
-        """Record the delivery once, to a buyer who is still there."""
+        """Record the delivery once, to a buyer who is still there and has what was passed on."""
         if self.is_recorded:
             return
         if self._writer.has_left:
             raise BuyerLeft
+        if self.is_started:
+            await self._writer.wait_until_taken()
         await self._record.deliver(status, kept)
         self.is_recorded = True
 

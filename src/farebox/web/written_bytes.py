@@ -1,0 +1,61 @@
+"""Wait until a caller has what was written to its connection.
+
+A server hands bytes to the kernel, which takes megabytes of them from a caller that reads nothing.
+The ASGI extension `UNTIL_TAKEN` waits until the other machine has acknowledged them.
+"""
+
+import asyncio
+import fcntl
+import socket
+import sys
+import termios
+from typing import Final, Protocol
+
+UNTIL_TAKEN: Final = "farebox.until_taken"  # the extension in a scope, and the type of its message
+_FIRST_PAUSE_S: Final = 0.001
+_LONGEST_PAUSE_S: Final = 0.05
+_CLOSED: Final = 7  # TCP_CLOSE, the first byte of tcp_info: the other side has reset it
+_COUNT_BYTES: Final = 4
+
+
+class _Socket(Protocol):
+    @property
+    def family(self) -> int: ...
+    def fileno(self) -> int: ...
+    def getsockopt(self, level: int, name: int, size: int) -> bytes: ...
+
+
+async def wait_until_taken(transport: asyncio.WriteTransport) -> None:
+    """Wait until neither the transport nor the kernel holds bytes that were written.
+
+    Other systems than Linux do not tell what the kernel holds.
+
+    Raises:
+        ConnectionResetError: the connection is gone.
+    """
+    pause_s = _FIRST_PAUSE_S
+    while True:
+        if transport.is_closing():
+            raise ConnectionResetError
+        if not transport.get_write_buffer_size():
+            connection: _Socket | None = transport.get_extra_info("socket")
+            if connection is None or not _holds_bytes(connection):
+                return
+        await asyncio.sleep(pause_s)  # no event tells of an acknowledgement
+        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+def _holds_bytes(connection: _Socket) -> bool:
+    """Whether the kernel holds bytes that the other side has not acknowledged.
+
+    Raises:
+        ConnectionResetError: the other side has reset the connection; the loop may not know yet.
+    """
+    if sys.platform != "linux" or connection.family not in (socket.AF_INET, socket.AF_INET6):
+        return False
+    count = bytearray(_COUNT_BYTES)
+    fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, count)  # SIOCOUTQ, by tcp(7)
+    # after the count: a reset empties the queue
+    if connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _CLOSED:
+        raise ConnectionResetError
+    return any(count)
