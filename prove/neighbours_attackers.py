@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import random
 import secrets
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -50,12 +51,13 @@ _PAYERS: Final = slice(13, None)  # of the owners of the scene: those who attack
 _WALLETS: Final = 8
 _MOST: Final = 4_000  # requests of one attacker in a case
 _SIGNED: Final = 30  # payments that are presented again and again
-_NAMES: Final = 24
+_NAMES: Final = 64
 _SOCKETS: Final = 40
 _DRIP_S: Final = 0.2
 _LARGE_BYTES: Final = 1_000_000
 _PLACES: Final = 1_000  # of an owner, for a recipient
 _SLOW_MS: Final = 3_000
+_REPEATS: Final = 0.7
 _SLOWEST_MS: Final = 8_000  # less than its wrappers wait
 _CHEAP: Final = BaseUnits(1)
 _ANSWER_S: Final = 12.0
@@ -85,6 +87,7 @@ class Ground:
     name: str = field(default_factory=lambda: f"attacker-{secrets.token_hex(4)}")
     wallets: Sequence[FreeWallet] = ()
     sent: int = 0
+    answers: Counter[int] = field(default_factory=Counter)  # by status
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     async def begin(self) -> None:
@@ -134,7 +137,8 @@ class Ground:
                 self.sent += 1
                 made = make(next(self.numbers))
                 request = made if isinstance(made, Request) else await made
-                await self.sender.send(request, within_s=_ANSWER_S)
+                answer = await self.sender.send(request, within_s=_ANSWER_S)
+                self.answers[answer.status] += 1
                 await asyncio.sleep(pause_s)
 
         async with asyncio.TaskGroup() as group:
@@ -245,16 +249,25 @@ async def _settle(ground: Ground, path: str) -> Play:
 # --- upstreams of its own
 
 
-async def _sell(ground: Ground, *targets: str, at_once: int = 6, wrappers: int = 1) -> Play:
-    """Buy at wrappers of its own whose upstream is on the host of the honest one."""
+async def _sell(
+    ground: Ground, *targets: str, at_once: int = 6, wrappers: int = 1, repeats: float = 0.0
+) -> Play:
+    """Buy at wrappers of its own whose upstream is on the host of the honest one.
+
+    `repeats` is the part of requests that repeat an earlier one with its payment.
+    """
     slugs = [await ground.open_wrapper() for _ in range(wrappers)]
+    recent: deque[Request] = deque(maxlen=at_once)
 
     async def request(number: int) -> Request:
+        if recent and ground.rng.random() < repeats:
+            return ground.rng.choice(recent)
         slug, target = slugs[number % len(slugs)], targets[number % len(targets)]
-        path = f"/gateway/{slug}/item?n={number}&{target}"
-        return ground.ask("GET", path, number=number, payment=await ground.sign_real())
+        path, payment = f"/gateway/{slug}/item?n={number}&{target}", await ground.sign_real()
+        recent.append(ground.ask("GET", path, number=number, payment=payment))
+        return recent[-1]
 
-    return partial(ground.flood, request, at_once=at_once)
+    return partial(ground.flood, request, at_once=at_once, pause_s=0.5)
 
 
 async def _hang(ground: Ground) -> Play:
@@ -390,6 +403,7 @@ async def _hold_sockets(
 
     async def hold() -> None:
         number = next(ground.numbers)
+        ground.sent += 1
         method, path, payment, length = ask(number)
         url = urlsplit(ground.sender.url())
         _, writer = await asyncio.open_connection(url.hostname, url.port, limit=4096)
@@ -467,7 +481,7 @@ async def _call_as_agent(ground: Ground, *, is_paid: bool) -> Play:
         arguments["paymentSignature"] = signed.header
     body = tool_call("paid_call", arguments)
     return partial(
-        ground.flood, lambda number: ground.ask("POST", "/mcp", body, number=number), at_once=40
+        ground.flood, lambda number: ground.ask("POST", "/mcp", body, number=number), at_once=64
     )
 
 
@@ -509,12 +523,17 @@ _PLAYS: Final[Mapping[Attack, Callable[[Ground], Awaitable[Play]]]] = {
     Attack.MISSING: lambda ground: _present(ground, ground.missing),
     Attack.FORGED: lambda ground: _present(ground, ground.forged),
     Attack.UNDERPAID: lambda ground: _present(ground, ground.rich, amount=_CHEAP),
-    Attack.FAILING: lambda ground: _sell(ground, "status=502", "status=503", "status=504"),
+    Attack.FAILING: lambda ground: _sell(
+        ground, "status=502", "status=503", "status=504", at_once=12, repeats=_REPEATS
+    ),
     Attack.REFUSING: lambda ground: _sell(
-        ground, "status=401", "status=301", "status=304", "status=429", "status=407"
+        ground,
+        *("status=401", "status=301", "status=304", "status=429", "status=407"),
+        at_once=12,
+        repeats=_REPEATS,
     ),
     Attack.SLOTS: lambda ground: _sell(
-        ground, f"takes_ms={_SLOWEST_MS}", at_once=36, wrappers=_WALLETS
+        ground, f"takes_ms={_SLOWEST_MS}", at_once=48, wrappers=_WALLETS
     ),
     Attack.HANGING: _hang,
     Attack.HANGING_CHECKS: _hang_checks,

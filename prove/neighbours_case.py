@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -49,7 +49,8 @@ SETTINGS: Final = {
     "FAREBOX_SETTLE_DEADLINE_S": "25",
     "FAREBOX_CHANNEL_WAIT_S": "10",
     # few enough that an attacker can reach them on a small machine
-    "FAREBOX_GATEWAY_CALLS": "12",
+    "FAREBOX_GATEWAY_CALLS": "20",
+    "FAREBOX_AGENT_CALLS": "24",
     "FAREBOX_RPC_SIMULATIONS_TESTNET": "24",
 }
 
@@ -80,6 +81,7 @@ class NeighboursOutcome:
     memory_mb: float
     honest: int  # requests
     attacks: int  # requests of attackers
+    answers: Mapping[int, int]  # to them, by status
     took_s: float
     plays: int = 1
     kept: list[str] = field(default_factory=list)  # refusals of earlier plays
@@ -105,7 +107,7 @@ class NeighboursOutcome:
         return (
             f"{self.case} -> {len(self.refused)} of {self.honest} refused, {self.lost} listings "
             f"lost, ratios ({ratios}), {self.memory_mb:.0f} MB, {self.attacks} requests of "
-            f"attackers, {self.plays} plays, {self.took_s:.0f} s {refused}"
+            f"attackers ({dict(self.answers)}), {self.plays} plays, {self.took_s:.0f} s {refused}"
         )
 
 
@@ -259,6 +261,7 @@ class _Played:
             max(growth),
             len(served),
             sum(each.sent for each in self.grounds),
+            dict(sum((each.answers for each in self.grounds), Counter())),
             took_s,
         )
 

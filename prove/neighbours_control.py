@@ -73,8 +73,15 @@ def _share_circuit(own):
     return lambda self, wrapper_id, *more: own(self, "the host", *more)
 
 
-for _name in ("wait_s", "admit", "end_trial", "record_answer", "record_failure"):
+for _name in ("wait_s", "admit", "end_trial", "record_answer"):
     setattr(UpstreamBreaker, _name, _share_circuit(getattr(UpstreamBreaker, _name)))
+
+
+def _record_attempt(self, wrapper_id, payment, now, own=UpstreamBreaker.record_failure):
+    own(self, "the host", object(), now)  # each attempt of a payment
+
+
+UpstreamBreaker.record_failure = _record_attempt
 """
 _NO_SHARE_OF_SLOTS: Final = """
 
