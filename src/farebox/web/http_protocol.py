@@ -8,7 +8,8 @@ that follow a request wait unparsed, while nothing more is read.
 
 import asyncio
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import httptools
 import structlog
@@ -84,7 +85,8 @@ class _Cycle(RequestResponseCycle):
         """Send a part of the response, or wait until the caller has all that was sent."""
         kind: str = message["type"]
         if kind == UNTIL_TAKEN:
-            await wait_until_taken(self.transport)
+            own: Mapping[str, Any] = message
+            await wait_until_taken(self.transport, but=own["but"])
         else:
             await super().send(message)
 
