@@ -1,7 +1,8 @@
 """E2E=gateway: the npm buyer pays at two replicas of the gateway, before an API with a credential.
 
 Both networks pay for one wrapper. `x402conf` judges `/supported` and the unpaid answer of each
-replica. The ledger, the upstream's count and the seller's payments must agree.
+replica. The ledger, the upstream's count and the seller's payments must agree. What real clients
+send beside payments (`gateway_wire`) is answered as HTTP has it.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ import aiohttp
 
 from e2e.buyers import Tally, pay_with_npm
 from e2e.conformance import failed_checks
+from e2e.gateway_wire import wire_faults
 from e2e.machine import (
     ROOT,
     RunFailed,
@@ -38,6 +40,7 @@ from farebox.local.wrapped_api import NAME, WrappedApi
 MOST_TO_FOUND_S: Final = 5.0
 SLUG: Final = "quixotic-reports"
 WORDS: Final = "quixotic reports of the harbour"
+_PATH: Final = "by%2Fname|1?q={%22take%22:50}"  # as stock clients write them
 _FOUND_WITHIN_S: Final = 30.0
 
 
@@ -79,6 +82,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
                 *(_buy(stage, market, urls, count) for market in stage.markets)
             )
             failed = await _conformance(urls, scratch)
+            wire = [await wire_faults(url, SLUG) for url in urls]
             delivered = await _count_delivered(seller)
     paid = sum(each.paid for network in tallies for each in network)
     faults = [fault for network in tallies for each in network for fault in each.faults]
@@ -89,11 +93,13 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "delivered": delivered,
         "upstream_requests": api.responses,
         "conformance_failed": failed,
+        "wire_cases": sum(sent for sent, _ in wire),
+        "wire_faults": (wrong := [each for _, faults in wire for each in faults])[:5],
         "seconds_to_found": round(found_s, 2),
         "faults": faults[:5],
         "seconds": round(time.monotonic() - began, 1),
     }
-    holds = paid == delivered == tried == api.responses and not failed and not faults
+    holds = paid == delivered == tried == api.responses and not (failed or faults or wrong)
     return holds and found_s <= MOST_TO_FOUND_S, figures
 
 
@@ -171,7 +177,7 @@ async def _buy(stage: Stage, market: Market, urls: list[str], count: int) -> lis
     """Buy at each replica in turn."""
     tallies = []
     for url in urls:
-        own = replace(market, path=f"/gateway/{SLUG}?from={market.network.name}")
+        own = replace(market, path=f"/gateway/{SLUG}/{_PATH}&from={market.network.name}")
         tallies.append(await pay_with_npm(replace(stage, seller_url=url), own, count))
     return tallies
 

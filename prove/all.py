@@ -42,6 +42,7 @@ PROOFS: Final = (  # minutes on two quiet cores
     SizedProof("automation", {"QUICK": "1"}),  # 2
     SizedProof("limits", {"SEEDS": "2"}),  # 2
     SizedProof("limits_fair", {"SEEDS": "2"}, counted="requests"),  # 1
+    SizedProof("neighbours", {"QUICK": "1"}),  # 3
     SizedProof("hostile", {"SEEDS": "1"}, counted="seeds"),  # 2
     SizedProof("queries", {"COUNT": "10000"}, counted="asked"),  # 1
     SizedProof("mcp", {"COUNT": "20000"}, counted="sent"),  # 2

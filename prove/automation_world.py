@@ -124,14 +124,18 @@ class AutomationWorld:
 
 @asynccontextmanager
 async def open_automation_world(
-    folder: Path, *, workers: int, sources: Path = ROOT / "src"
+    folder: Path,
+    *,
+    workers: int,
+    sources: Path = ROOT / "src",
+    channels: int = _SETTLEMENT_CHANNELS,
 ) -> AsyncIterator[AutomationWorld]:
     """Open a world with automation; see `open_world`."""
     scenery = AutomationScenery(folder)
     async with open_world(
         folder,
         sources=sources,
-        channels=_SETTLEMENT_CHANNELS,
+        channels=channels,
         payers=PAYERS,
         payees=3,
         workers=workers,

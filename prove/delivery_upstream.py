@@ -1,6 +1,7 @@
 """The upstream of a case: a TLS server that fails as it is told, and remembers every request.
 
-A request may say how it is answered: `status=404`, `bytes=300000`, or `events=3` in its query.
+A request may say how it is answered: `status=404`, `bytes=300000`, `events=3` or `takes_ms=500`
+in its query.
 """
 
 import asyncio
@@ -79,7 +80,7 @@ class ScriptedUpstream:
             fault = self.faults.pop(0) if self.faults else UpstreamFault.NONE
             self.at_once += 1
             self.at_once_max = max(self.at_once, self.at_once_max)
-            await asyncio.sleep(self.takes_s)
+            await asyncio.sleep(self.takes_s + request.setting("takes_ms", 0) / 1000)
             self.at_once -= 1
             await self._answer(request, fault, writer)
         writer.close()

@@ -187,13 +187,10 @@ class OwnerStage:
         await self.environment.devnet.close(2)
 
 
-@asynccontextmanager
-async def open_owner_stage(
-    world: AutomationWorld, settings: StageSettings
-) -> AsyncIterator[OwnerStage]:
-    """Open an environment of its own with replicas that sell runs at cost; remove it at the end."""
+def settings_of(world: AutomationWorld, settings: StageSettings) -> dict[str, str]:
+    """Return the settings of a service that sells runs at cost, without limits of changes."""
     scene = world.world.prepared.scene
-    own = {
+    return {
         **world.scenery.owners.settings,
         "FAREBOX_CHALLENGES_PER_MINUTE": "0",
         "FAREBOX_CHANGES_PER_MINUTE": "0",
@@ -206,18 +203,26 @@ async def open_owner_stage(
         f"FAREBOX_MAX_INCLUSION_FEE_STROOPS_{_SUFFIX}": "1000",
         f"FAREBOX_RUN_UNITS_PER_XLM_{_SUFFIX}": str(UNITS_PER_XLM),
     }
-    async with world.environment(own) as environment:
+
+
+@asynccontextmanager
+async def open_owner_stage(
+    world: AutomationWorld, settings: StageSettings
+) -> AsyncIterator[OwnerStage]:
+    """Open an environment of its own with replicas that sell runs at cost; remove it at the end."""
+    async with world.environment(settings_of(world, settings)) as environment:
         environment.ledger_closer.pause()
-        environment.waiting.append(asyncio.create_task(_close_ledgers(environment)))
+        environment.waiting.append(asyncio.create_task(close_ledgers(environment)))
         url = Secret(environment.devnet.rpc_url)
         async with HttpSorobanRpc(NETWORK, url, timeout_s=20) as node:
-            chain = chain_of(environment.devnet, scene)
+            chain = chain_of(environment.devnet, world.world.prepared.scene)
             stage = OwnerStage(world, environment, chain, node, settings)
             await stage.start()
             yield stage
 
 
-async def _close_ledgers(environment: Environment) -> None:
+async def close_ledgers(environment: Environment) -> None:
+    """Close ledgers at the pace of a case until cancelled."""
     while True:
         with contextlib.suppress(LocalFault):  # the devnet is on its way out
             await environment.devnet.close()

@@ -52,6 +52,23 @@ async def test_failure_before_the_handler_is_a_json_rpc_error_with_its_status(
 
 
 @promise("mcp:protocol-version")
+async def test_header_of_another_version_binds_every_request_but_the_opening_one(
+    agent: Agent,
+) -> None:
+    old = Agent(agent.client, {"mcp-protocol-version": "1999-01-01"})
+    params = {"protocolVersion": "2099-01-01", "capabilities": {}, "clientInfo": {"name": "t"}}
+    opened = await old.send({"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": params})
+    assert (opened.status, opened.json()["result"]["protocolVersion"]) == (200, "2025-06-18")
+    for rpc_id in ("ö", 0, 2**53):
+        refused = await old.send({"jsonrpc": "2.0", "id": rpc_id, "method": "ping"})
+        assert (refused.status, refused.json()["id"]) == (400, rpc_id)
+        assert refused.json()["error"]["data"]["reason"] == "UNSUPPORTED_PROTOCOL_VERSION"
+    for nameless in ({"jsonrpc": "2.0", "method": "notifications/initialized"}, b"{"):
+        refused = await old.send(nameless)
+        assert (refused.status, refused.json()["id"]) == (400, None)
+
+
+@promise("mcp:protocol-version")
 async def test_client_opens_a_session_without_state(agent: Agent) -> None:
     params = {"protocolVersion": "2099-01-01", "capabilities": {}, "clientInfo": {"name": "t"}}
     opened = (await agent.ask("initialize", params))["result"]

@@ -161,7 +161,7 @@ async def test_recipient_that_is_not_a_plain_address_is_refused(stage: Stage) ->
         lambda terms: terms.pop("maxTimeoutSeconds"),
         lambda terms: terms.update(maxTimeoutSeconds=0),
         lambda terms: terms.update(maxTimeoutSeconds=-1),
-        lambda terms: terms.update(maxTimeoutSeconds=60.0),
+        lambda terms: terms.update(maxTimeoutSeconds=60.5),
         lambda terms: terms.update(maxTimeoutSeconds="60"),
         lambda terms: terms.update(maxTimeoutSeconds=2**64),
         lambda terms: terms.update(maxTimeoutSeconds=None),

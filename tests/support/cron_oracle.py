@@ -49,6 +49,11 @@ def matches(expression: str, wall: datetime) -> bool:
     )
 
 
+def _is_interval(expression: str) -> bool:
+    """Whether cron(8) lets the schedule go by the clock: the minute or the hour is a wildcard."""
+    return any(field[0] == "*" for field in expression.split()[:2])
+
+
 def oracle_times(
     expression: str, zone: ZoneInfo, first: datetime, last: datetime
 ) -> Iterator[datetime]:
@@ -59,11 +64,13 @@ def oracle_times(
     at = first
     while at <= last:
         now, before = at.astimezone(zone), (at - MINUTE).astimezone(zone)
-        walls = [] if now.fold else [now.replace(tzinfo=None)]
-        skipped = before.replace(tzinfo=None) + MINUTE
-        while skipped < now.replace(tzinfo=None):
-            walls.append(skipped)
-            skipped += MINUTE
+        walls = [now.replace(tzinfo=None)]
+        if not _is_interval(expression):
+            walls = [] if now.fold else walls
+            skipped = before.replace(tzinfo=None) + MINUTE
+            while skipped < now.replace(tzinfo=None):
+                walls.append(skipped)
+                skipped += MINUTE
         if any(matches(expression, wall.replace(fold=0)) for wall in walls):
             yield at.astimezone(UTC)
         at += MINUTE

@@ -16,8 +16,9 @@ from farebox.gateway.delivery.reconcile import GatewayReconciler
 from farebox.gateway.payment import GatewayPayment
 from farebox.gateway.relay.breaker import UpstreamBreaker
 from farebox.gateway.relay.received_body import BodySpool, ReceivedBody
-from farebox.gateway.relay.relay import Relay, UpstreamRequest
+from farebox.gateway.relay.relay import Relay, UpstreamRequest, UpstreamSlots
 from farebox.gateway.relay.response_headers import RawHeader
+from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.clock import SystemClock
 from farebox.outbound.client import MAX_CALLS
 from farebox.storage.pool import Database
@@ -44,6 +45,9 @@ class RecordedResponse:
     length: int | None = None
     body: bytes = b""
     is_whole: bool = False
+
+    def limit_time(self, within_s: float) -> None:
+        """The buyer takes everything at once."""
 
     def while_connected(self) -> AbstractAsyncContextManager[None]:
         """The buyer leaves within no wait."""
@@ -73,6 +77,7 @@ class Attempted:
     delivery: Deliverer
     relay: Relay
     keeper: ResponseKeeper
+    wrapper: Wrapper
     payment: GatewayPayment
     buyer: RecordedResponse
     body: ReceivedBody
@@ -111,6 +116,10 @@ class Attempted:
         assert begun is not None
         self.payment = begun
 
+    async def pay_again(self) -> None:
+        """Pay for another request, whose attempt begins."""
+        self.payment, self.buyer = await paid(self.database, self.wrapper), RecordedResponse()
+
     async def row(self) -> GatewayPayment:
         """The payment as it is stored."""
         async with self.database.connection() as db:
@@ -124,6 +133,17 @@ class Attempted:
             return int(await db.fetchval("SELECT count(*) FROM gateway_responses"))
 
 
+async def paid(database: Database, wrapper: Wrapper) -> GatewayPayment:
+    """Record a new payment that has landed, and begin an attempt."""
+    hour, new = timedelta(hours=1), new_payment(wrapper)
+    async with database.connection() as db:
+        held = await reservation_store.reserve(db, new, held_for=hour)
+        assert held is not None
+        payment = await payment_store.record_paid(db, held, HASH, attempt_for=hour)
+    assert payment is not None
+    return payment
+
+
 def attempts_of(database: Database, folder: Path) -> Attempt:
     """Open attempts to deliver new payments."""
 
@@ -131,21 +151,18 @@ def attempts_of(database: Database, folder: Path) -> Attempt:
     async def opened(
         answer: Answer, *, max_calls: int = MAX_CALLS, **buyer: Any
     ) -> AsyncIterator[Attempted]:
-        new = new_payment(await enabled_wrapper(database))
-        async with database.connection() as db:
-            hour = timedelta(hours=1)
-            held = await reservation_store.reserve(db, new, held_for=hour)
-            assert held is not None
-            payment = await payment_store.record_paid(db, held, HASH, attempt_for=hour)
-        assert payment is not None
+        wrapper = await enabled_wrapper(database)
+        payment = await paid(database, wrapper)
         clock = SystemClock()
         sealer = ByteSealer(Sealer(keys(OLD), domain="gateway response"))
         async with seller(folder, answer, max_calls=max_calls) as at:
-            relay = Relay(at.client, UpstreamBreaker(), clock)
+            relay = Relay(at.client, UpstreamSlots(MAX_CALLS), UpstreamBreaker(), clock)
             keeper = ResponseKeeper(database, sealer)
             delivery = Deliverer(database, relay, keeper, clock)
             with BodySpool().open("") as body:
                 buyer_side = RecordedResponse(**buyer)
-                yield Attempted(database, at, delivery, relay, keeper, payment, buyer_side, body)
+                yield Attempted(
+                    database, at, delivery, relay, keeper, wrapper, payment, buyer_side, body
+                )
 
     return opened

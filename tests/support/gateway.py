@@ -24,7 +24,7 @@ from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.past_purchases import PastPurchases
 from farebox.gateway.relay.breaker import UpstreamBreaker
 from farebox.gateway.relay.received_body import SPOOL_BYTES, BodySpool
-from farebox.gateway.relay.relay import Relay
+from farebox.gateway.relay.relay import Relay, UpstreamSlots
 from farebox.gateway.respond import GatewayParts
 from farebox.gateway.upstream_credentials import UpstreamCredentials
 from farebox.gateway.wrapper import Wrapper
@@ -32,6 +32,7 @@ from farebox.gateway.wrappers.enabled_wrappers import EnabledWrappers
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import SystemClock
+from farebox.outbound.client import MAX_CALLS
 from farebox.storage.pool import Database
 from farebox.vault.sealed_bytes import ByteSealer
 from farebox.vault.sealing import Sealer
@@ -131,6 +132,7 @@ class GatewayBench:
     wrapper: Wrapper
     recorder: RequestRecorder
     wrappers: EnabledWrappers
+    slots: UpstreamSlots
     spool: BodySpool
     paid: dict[str, str] = field(default_factory=dict)
 
@@ -191,14 +193,15 @@ async def gateway(
     *,
     answer: UpstreamAnswer | None = None,
     refusal: NotSettled | None = None,
+    slots: int = MAX_CALLS,
     spool_bytes: int = SPOOL_BYTES,
 ) -> AsyncIterator[GatewayBench]:
     """A gateway for one wrapper, whose upstream is a server on loopback."""
-    clock = SystemClock()
+    clock, held = SystemClock(), UpstreamSlots(slots)
     keeper = ResponseKeeper(database, ByteSealer(Sealer(keys(OLD), domain="gateway response")))
     settler = IdentifyingSettler(outcome_of, refusal)
     async with seller(folder, answer or answers(b"sunny")) as at:
-        relay = Relay(at.client, UpstreamBreaker(), clock)
+        relay = Relay(at.client, held, UpstreamBreaker(), clock)
         payer, wrappers = Payer(database, settler, keeper, clock), EnabledWrappers(database, clock)
         spool = BodySpool(spool_bytes)
         parts = GatewayParts(
@@ -216,7 +219,9 @@ async def gateway(
         endpoint = GatewayEndpoint(parts, recorder, clock, _not_counted)
         app = ErrorMiddleware(GatewayBeforeRoutes(endpoint, _no_route), {})
         logged = RequestLog(ClientAddress(app, ()), structlog.get_logger())
-        yield GatewayBench(AsgiClient(logged), at, settler, wrapper, recorder, wrappers, spool)
+        yield GatewayBench(
+            AsgiClient(logged), at, settler, wrapper, recorder, wrappers, held, spool
+        )
 
 
 async def _not_counted(scope: Scope) -> None:

@@ -19,6 +19,8 @@ from farebox.gateway.delivery.outcome import PayOutcome
 from farebox.gateway.delivery.pay import PaidRequest, Payer
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import BuyerRequest
+from farebox.gateway.relay.breaker import UpstreamBreaker
+from farebox.gateway.relay.relay import UpstreamSlot, UpstreamSlots
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
@@ -108,11 +110,36 @@ def settled(new: NewPayment) -> Settled:
 
 
 def paid_request(
-    new: NewPayment, *, is_private: bool = True, is_for_sale: bool = True
+    new: NewPayment, *, is_private: bool = True, is_for_sale: bool = True, slots: int = 1
 ) -> PaidRequest:
     """A request with this payment; the settler of a test does not read the transfer."""
     settle = SettleRequest(cast(SignedTransfer, None), new.identity)
-    return PaidRequest(new, settle, is_private=is_private, is_for_sale=is_for_sale)
+    slot = UpstreamSlot(
+        UpstreamSlots(slots), UpstreamBreaker(), SystemClock(), new.wrapper, new.identity
+    )
+    return PaidRequest(new, settle, slot, is_private=is_private, is_for_sale=is_for_sale)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPayment:
+    """A payment that takes and gives back a slot of a wrapper, beside those of the test."""
+
+    slots: UpstreamSlots
+    wrapper: Wrapper
+    identity: PaymentIdentity
+
+    def take(self) -> bool:
+        """Take the slot, if the owner may."""
+        return self.slots.take(self.wrapper, self.identity)
+
+    def release(self) -> None:
+        """Give it back."""
+        self.slots.release(self.wrapper, self.identity)
+
+
+def other_payment(slots: UpstreamSlots, wrapper: Wrapper) -> OtherPayment:
+    """A payment of another buyer to the wrapper."""
+    return OtherPayment(slots, wrapper, new_payment(wrapper).identity)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,9 @@ def preflight_of(world: AutomationWorld, network: AutomationNetwork) -> Prefligh
     )
     funds = FundsCheck(TargetReader(NET, world.rpc), world.rpc)
     costs = network.sessions.costs
-    parts = PreflightParts(world.rpc, network.steps.check, funds, trial, costs, world.database)
+    parts = PreflightParts(
+        world.rpc, network.steps.check, funds, trial, costs, world.database, network.steps.journal
+    )
     return Preflight(NET, parts)
 
 

@@ -240,7 +240,7 @@ class PlanService:
 
     async def until_available(self) -> None:
         """Wait until the network can be used, and its paymaster pays."""
-        await until(lambda: _is_paid_for(self.client))
+        await until(lambda: is_paid_for(self.client))
 
     async def end_all(self) -> None:
         """Cancel every open plan, and wait until no run of one is under way."""
@@ -270,7 +270,7 @@ async def plan_service(stage: Stage, **settings: str) -> AsyncIterator[PlanServi
     url = Secret(environment["FAREBOX_DATABASE_URL"])
     try:
         async with service(environment) as client, Database(url, connections=4) as database:
-            await until(lambda: _is_paid_for(client))
+            await until(lambda: is_paid_for(client))
             signing = parse_secret_seed(paymaster.secret)
             assert signing is not None
             address = account_address(bytes(signing.reveal().verify_key))
@@ -281,7 +281,8 @@ async def plan_service(stage: Stage, **settings: str) -> AsyncIterator[PlanServi
             await stage.query(f"DELETE FROM {table}")
 
 
-async def _is_paid_for(client: AsgiClient) -> bool:
+async def is_paid_for(client: AsgiClient) -> bool:
+    """Whether nothing of automation is amiss on testnet, so that plans can be proposed."""
     ready = await client.get("/health/ready")
     reasons = ready.json()["parts"][Network.TESTNET.value].get("reasons", [])
     return not [each for each in reasons if each.startswith(("auto", "paym"))]

@@ -1,4 +1,4 @@
-// schema 0a960f18f193ae18cfcea870ef889acb97418b509aaf7626f74f34f343577d10 types 881860969c79a55d60e5abb8d20db0364685f88e372931b18ff36305ba153e17
+// schema 20359649f05617108f828855d1fb2c94488d9aea11e4a944b5d36de0894a474a types 7ca9ee87a0501bfce632167a05b6a73d22c6f0053f0284a6a49dd2f66ba09212
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -1246,7 +1246,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete a wrapper; its slug stays yours.
+         * Delete a wrapper; its slug stays yours for 90 days if it was ever enabled.
          * @description A session, the operator, or a key with the scope wrappers.
          */
         delete: operations["delete-v1-wrappers-id"];
@@ -1742,8 +1742,9 @@ export interface components {
          * CronSchedule
          * @description A run at each local time that matches the five fields of `expr`.
          *
-         *         A local time that the clocks skip runs at the next valid moment, together with whatever else is
-         *         due then; one that they repeat runs at its first occurrence only.
+         *         With `*` or `*\/n` for the minute or the hour it goes by the clock: in an hour that is repeated
+         *         it keeps its interval. A fixed local time that the clocks skip runs at the next valid moment,
+         *         together with whatever else is due then; one that they repeat runs at its first occurrence only.
          */
         CronSchedule: {
             expr: string;
@@ -3645,13 +3646,13 @@ export interface operations {
     };
     "get-discovery-merchant": {
         parameters: {
-            query?: {
+            query: {
                 /** @description http or mcp. */
                 type?: string;
                 /** @description stellar:testnet or stellar:pubnet. */
                 network?: string;
                 /** @description The exact recipient. */
-                payTo?: string;
+                payTo: string;
                 /** @description exact. */
                 scheme?: string;
                 /** @description A key that the extensions must have. */
@@ -3849,7 +3850,7 @@ export interface operations {
                 /** @description pagination.cursor of the page before. */
                 cursor?: string;
                 /** @description true: why each hit stands there. */
-                explain?: string;
+                explain?: "true" | "1" | "false" | "0";
             };
             header?: never;
             path?: never;
@@ -4112,6 +4113,17 @@ export interface operations {
                 /**
                  * @example {
                  *       "paymentPayload": {
+                 *         "accepted": {
+                 *           "amount": "10000",
+                 *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                 *           "extra": {
+                 *             "areFeesSponsored": true
+                 *           },
+                 *           "maxTimeoutSeconds": 60,
+                 *           "network": "stellar:testnet",
+                 *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                 *           "scheme": "exact"
+                 *         },
                  *         "payload": {
                  *           "transaction": "AAAAAgAAAABG…"
                  *         },
@@ -4146,7 +4158,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "network": "stellar:testnet",
-                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *       "success": true,
                      *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *     }
@@ -4189,7 +4201,7 @@ export interface operations {
                      *       ],
                      *       "signers": {
                      *         "stellar:*": [
-                     *           "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
+                     *           "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3"
                      *         ]
                      *       }
                      *     }
@@ -4224,7 +4236,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *       "balances": [
                      *         {
                      *           "asset": "native",
@@ -4255,7 +4267,7 @@ export interface operations {
                      *       "sequence": "5173290803200001",
                      *       "signers": [
                      *         {
-                     *           "key": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *           "key": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *           "type": "ed25519_public_key",
                      *           "weight": 1
                      *         }
@@ -4554,7 +4566,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                 *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                  *       "network": "stellar:testnet"
                  *     }
                  */
@@ -4570,7 +4582,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *       "expiresAt": "2026-11-21T09:35:00Z",
                      *       "homeDomain": "pay.example",
                      *       "network": "stellar:testnet",
@@ -4645,7 +4657,7 @@ export interface operations {
                      *         "wrappers"
                      *       ],
                      *       "user": {
-                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *         "id": "user_9f86d081884c7d659a2feaa0c55ad015",
                      *         "network": "stellar:testnet"
                      *       }
@@ -4828,7 +4840,7 @@ export interface operations {
                      *       "expiresAt": "2026-11-22T09:31:00Z",
                      *       "token": "fbx_sess_2nAbCdEfGhIjKlMnOpQrStUvWxYz0123",
                      *       "user": {
-                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *         "id": "user_9f86d081884c7d659a2feaa0c55ad015",
                      *         "network": "stellar:testnet"
                      *       }
@@ -5949,7 +5961,7 @@ export interface operations {
                      *         "transaction": "c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1"
                      *       },
                      *       "proposal": {
-                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *         "accountKind": "g",
                      *         "authorityMode": "open",
                      *         "authorizationLimit": 12,
@@ -6488,7 +6500,7 @@ export interface operations {
                      *         "transaction": "c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1"
                      *       },
                      *       "proposal": {
-                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *         "accountKind": "g",
                      *         "authorityMode": "open",
                      *         "authorizationLimit": 12,
@@ -6568,7 +6580,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "contract": "CDV27O2HOZEFVYT4PA7ITB5EDY6E2KYFQPRJ3R4P4CC2MTHF5IA4LOJX",
+                     *       "contract": "CDV27O2HOZEFVYT4PA7ITB5EDY6E2KYFQPRJ3R4P4CC2MTHF5IA4KR5F",
                      *       "functions": [
                      *         {
                      *           "inputs": [
@@ -6906,7 +6918,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                 *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                  *       "requirements": {
                  *         "amount": "10000",
                  *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
@@ -6937,7 +6949,7 @@ export interface operations {
                      *       "expiresAt": "2026-11-23T09:31:00Z",
                      *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
                      *       "network": "stellar:testnet",
-                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *       "preimage": "AAAACc7gMC1ZhE0yvcqRXIID3URzP…",
                      *       "statements": [
                      *         "Transfer 10000 base units of the token C… from G… to G… on stellar:testnet, once.",
@@ -7070,7 +7082,7 @@ export interface operations {
                      *       "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *       "network": "stellar:testnet",
                      *       "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
                      *       "status": "confirmed",
                      *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *     }
@@ -8115,6 +8127,17 @@ export interface operations {
                 /**
                  * @example {
                  *       "paymentPayload": {
+                 *         "accepted": {
+                 *           "amount": "10000",
+                 *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                 *           "extra": {
+                 *             "areFeesSponsored": true
+                 *           },
+                 *           "maxTimeoutSeconds": 60,
+                 *           "network": "stellar:testnet",
+                 *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                 *           "scheme": "exact"
+                 *         },
                  *         "payload": {
                  *           "transaction": "AAAAAgAAAABG…"
                  *         },
@@ -8147,7 +8170,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "isValid": true,
-                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
+                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3"
                      *     }
                      */
                     "application/json": components["schemas"]["VerifyResponse"];

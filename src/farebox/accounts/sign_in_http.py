@@ -52,7 +52,7 @@ _VERIFY_WORDS: Final = (
 _LOGOUT_WORDS: Final = "{everywhere?: true or false}."
 _MAX_AGE_S: Final = int(LIFE.total_seconds())
 _ATTRIBUTES: Final = "Path=/; Secure; HttpOnly; SameSite=Strict"
-_ADDRESS: Final = "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
+_ADDRESS: Final = "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3"
 _USER: Final = {
     "id": "user_9f86d081884c7d659a2feaa0c55ad015",
     "network": "stellar:testnet",

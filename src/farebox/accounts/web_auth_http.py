@@ -29,7 +29,7 @@ from farebox.web.endpoint import (
     text,
 )
 from farebox.web.query_string import read_pairs
-from farebox.web.request_body import UnreadableBody, member_of, read_body
+from farebox.web.request_body import UnreadableBody, decode_body, read_body
 from farebox.web.request_context import context_of
 from farebox.web.responses import send_json
 
@@ -136,10 +136,7 @@ def _signed(scope: Scope, body: bytes) -> tuple[str | None, str | None]:
     if kinds and kinds[0].split(b";")[0].strip().lower() == _FORM:
         fields = _read_fields(body, _VERIFY_WORDS, max_length=len(body))
         return fields.get("transaction"), fields.get("authorization_entries")
-    try:
-        read = _VERIFY.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UnreadableBody(_VERIFY_WORDS, member_of(error)) from None
+    read = decode_body(body, _VERIFY, _VERIFY_WORDS)
     return read.transaction, read.authorization_entries
 
 

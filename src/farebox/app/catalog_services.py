@@ -92,7 +92,6 @@ def build_catalog(
     reader = ReaderProcess(is_local_allowed=is_local)
     ingestion = Ingestion(writing, index, reader, gateway)
     origin = HttpOriginClient(outbound := build_outbound(settings.outbound))
-    # a client of its own, so that validations do not use up the catalog's
     validating = build_outbound(settings.outbound)
     validation = Validation(HttpOriginClient(validating), reader, is_local_allowed=is_local)
     outbox = Outbox(writing, ingestion, clock, verifier=OriginOwnershipVerifier(origin, writing))

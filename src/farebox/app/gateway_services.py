@@ -13,6 +13,7 @@ from farebox.app.catalog_services import CatalogServices, build_outbound
 from farebox.app.database_pools import Pools
 from farebox.app.ingress_services import IngressServices
 from farebox.app.lifespan import restart_on_failure
+from farebox.app.network_services import NetworkServices
 from farebox.app.settings import Settings
 from farebox.app.vault_services import VaultServices
 from farebox.catalog.discovery.canonical_url import CanonicalUrl, read_url
@@ -36,7 +37,7 @@ from farebox.gateway.payments.payments_http import payment_endpoints
 from farebox.gateway.payments.refund import Refunds
 from farebox.gateway.relay.breaker import UpstreamBreaker
 from farebox.gateway.relay.received_body import BodySpool
-from farebox.gateway.relay.relay import Relay
+from farebox.gateway.relay.relay import Relay, UpstreamSlots
 from farebox.gateway.respond import GatewayParts
 from farebox.gateway.upstream_credentials import UpstreamCredentials
 from farebox.gateway.wrappers.check_wrapper import WrapperCheck
@@ -50,8 +51,6 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.outbound.client import OutboundClient
-from farebox.stellar.simulation_slots import SimulationSlots
-from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.web.endpoint import Endpoint, RateClass
 
 
@@ -59,8 +58,7 @@ from farebox.web.endpoint import Endpoint, RateClass
 class GatewayNeeds:
     """The parts of other features that the gateway uses."""
 
-    nodes: Mapping[Network, SorobanRpc]
-    simulations: Mapping[Network, SimulationSlots]
+    networks: Mapping[Network, NetworkServices]
     settler: Settler
     ingress: IngressServices
     catalog: CatalogServices
@@ -115,7 +113,7 @@ def build_gateway(
     upstreams = build_outbound(settings.outbound, max_calls=calls, own_hosts=own_hosts(settings))
     checking = build_outbound(settings.outbound, own_hosts=own_hosts(settings))
     recorder = RequestRecorder(pools.upkeep, clock)
-    relay = Relay(upstreams, UpstreamBreaker(), clock)
+    relay = Relay(upstreams, UpstreamSlots(calls), UpstreamBreaker(), clock)
     keeper = ResponseKeeper(pools.money, needs.vault.responses)
     payer, spool = Payer(pools.money, needs.settler, keeper, clock), BodySpool()
     parts = GatewayParts(
@@ -145,12 +143,12 @@ def build_gateway(
 def _endpoints(
     settings: Settings, pools: Pools, clock: Clock, needs: GatewayNeeds, checking: OutboundClient
 ) -> list[Endpoint]:
-    url = gateway_url(settings)
+    url, nodes = gateway_url(settings), {name: each.rpc for name, each in needs.networks.items()}
     networks = {
         name: PaymentNetwork(
-            node, needs.simulations[name], settings.networks[name].assets, needs.is_ours
+            each.rpc, each.simulations, settings.networks[name].assets, needs.is_ours
         )
-        for name, node in needs.nodes.items()
+        for name, each in needs.networks.items()
     }
     checks = NetworkChecks(checking, networks)
     wrappers = _wrappers(settings, pools, clock, needs, checks)
@@ -162,7 +160,7 @@ def _endpoints(
     return [
         *wrapper_endpoints(wrappers, check, url),
         *analytics_endpoints(Analytics(pools.accounts, clock), wrappers),
-        *payment_endpoints(payments, Refunds(pools.accounts, payments, needs.nodes)),
+        *payment_endpoints(payments, Refunds(pools.accounts, payments, nodes)),
         *origin_endpoints(documents),
     ]
 

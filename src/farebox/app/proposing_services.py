@@ -150,6 +150,7 @@ def build_preflight(
         trial,
         automation.sessions.costs,
         pools.accounts,
+        automation.steps.journal,
     )
     return Preflight(name, parts)
 

@@ -101,9 +101,7 @@ def build_services(settings: Settings) -> Services:
     paying = (ingress.payments, catalog.reports)
     facilitator = build_facilitator(shared, pools.reads, networks, *paying)
     settler = facilitator.settler
-    simulations = {name: each.simulations for name, each in networks.items()}
-    is_ours = sign_in_networks.is_ours
-    needs = GatewayNeeds(rpc, simulations, settler, ingress, catalog, vault, is_ours)
+    needs = GatewayNeeds(networks, settler, ingress, catalog, vault, sign_in_networks.is_ours)
     gateway = build_gateway(settings, pools, clock, needs)
     agents = build_agents(settings, pools, catalog, gateway, rpc)
     wallets = build_wallets(networks, pools.upkeep, clock)

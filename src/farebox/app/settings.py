@@ -229,8 +229,8 @@ class OutboundSettings:
     """Calls to foreign addresses; their resolution and trust in tests."""
 
     gateway_calls: int = setting("GATEWAY_CALLS", rules.whole(1, 10_000), "512",
-        "requests of the gateway to upstreams that are in progress at a time; a further one is "
-        "answered 503 before anything is charged")
+        "paid requests of the gateway that are in progress at a time; an owner has a share of them "
+        "(see The gateway), and a further one is answered 503 before anything is charged")
     agent_calls: int = setting("AGENT_CALLS", rules.whole(8, 1_000), "32",
         "calls of `paid_call` that are in progress at a time: half of them are for calls with a "
         "payment, and one caller has a quarter of each half; a further one is refused")

@@ -1,5 +1,6 @@
 """`/discovery/resources` and `/discovery/merchant`: the declared routes and their handlers."""
 
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -9,6 +10,8 @@ from farebox.catalog.browsing.browse import Browse
 from farebox.catalog.browsing.query_string import (
     FILTER_NAMES,
     MAX_OFFSET,
+    MAX_VALUE,
+    MOST_ASKED,
     InvalidQueryString,
     find_unapplied,
     read_filters,
@@ -34,14 +37,14 @@ from farebox.web.responses import send_json
 _encode: Final = msgspec.json.Encoder().encode
 _KNOWN: Final = FILTER_NAMES | {"limit", "offset"}
 FILTER_PARAMETERS: Final = (
-    Parameter("type", "http or mcp.", text(max_length=1_000)),
-    Parameter("network", "stellar:testnet or stellar:pubnet.", text(max_length=1_000)),
-    Parameter("payTo", "The exact recipient.", text(max_length=1_000)),
-    Parameter("scheme", "exact.", text(max_length=1_000)),
-    Parameter("extensions", "A key that the extensions must have.", text(max_length=1_000)),
+    Parameter("type", "http or mcp.", text(max_length=MAX_VALUE)),
+    Parameter("network", "stellar:testnet or stellar:pubnet.", text(max_length=MAX_VALUE)),
+    Parameter("payTo", "The exact recipient.", text(max_length=MAX_VALUE)),
+    Parameter("scheme", "exact.", text(max_length=MAX_VALUE)),
+    Parameter("extensions", "A key that the extensions must have.", text(max_length=MAX_VALUE)),
 )
 LIMIT_PARAMETER: Final = Parameter(
-    "limit", "How many at most; 100 are given at most.", integer(1, 2**31)
+    "limit", "How many at most; 100 are given at most.", integer(1, MOST_ASKED)
 )
 _OFFSET_PARAMETER: Final = Parameter("offset", "How many to pass over.", integer(0, MAX_OFFSET))
 QUERY_ERRORS: Final = (
@@ -109,7 +112,11 @@ MERCHANT: Final = RouteDeclaration(
     path="/discovery/merchant",
     tag="discovery",
     summary="Every listing of one recipient.",
-    parameters=(*FILTER_PARAMETERS, LIMIT_PARAMETER, _OFFSET_PARAMETER),
+    parameters=(
+        *(replace(each, is_required=each.name == "payTo") for each in FILTER_PARAMETERS),
+        LIMIT_PARAMETER,
+        _OFFSET_PARAMETER,
+    ),
     responses={200: ResponseDeclaration("A page of listings.", MerchantBody)},
     rate=Rate(RateClass.DISCOVERY),
     errors=(*QUERY_ERRORS, ErrorCode.INVALID_OFFSET, ErrorCode.PAY_TO_REQUIRED),

@@ -17,6 +17,7 @@ from farebox.catalog.wire import AmountText, ResourceBody, resource_body
 from farebox.kernel.addresses import parse_party
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal, TooManyRequests
+from farebox.kernel.json_text import UNDECODABLE, decode_json
 from farebox.kernel.networks import Network
 from farebox.kernel.quota import Quota
 from farebox.web.endpoint import (
@@ -133,7 +134,7 @@ VALIDATE: Final = RouteDeclaration(
         },
     ),
 )
-_decode: Final = msgspec.json.Decoder(ValidationRequest).decode
+_REQUEST: Final = msgspec.json.Decoder(ValidationRequest)
 
 
 class ValidateEndpoint:
@@ -159,8 +160,8 @@ def read_submission(body: bytes) -> MetadataSubmission | UrlSubmission:
         UnreadableSubmission: the body names nothing, or both a URL and metadata.
     """
     try:
-        request = _decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        request = decode_json(body, _REQUEST)
+    except UNDECODABLE as error:
         raise UnreadableSubmission(member_of(error)) from None
     given = [bool(request.url), request.payment_payload is not None, bool(request.resource)]
     if given.count(True) != 1:

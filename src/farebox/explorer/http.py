@@ -54,7 +54,7 @@ _NETWORK: Final = _in_path(
     "The CAIP-2 id of a network that is served.",
     one_of(*(each.value for each in Network)),
 )
-_ACCOUNT_EXAMPLE: Final = "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
+_ACCOUNT_EXAMPLE: Final = "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3"
 _USDC_EXAMPLE: Final = {
     "code": "USDC",
     "issuer": "GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5",
@@ -176,7 +176,7 @@ CONTRACT: Final = RouteDeclaration(
     example=Example(
         response={
             "network": "stellar:testnet",
-            "contract": "CDV27O2HOZEFVYT4PA7ITB5EDY6E2KYFQPRJ3R4P4CC2MTHF5IA4LOJX",
+            "contract": "CDV27O2HOZEFVYT4PA7ITB5EDY6E2KYFQPRJ3R4P4CC2MTHF5IA4KR5F",
             "kind": "wasm",
             "wasmHash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
             "latestLedger": 1_204_500,

@@ -67,19 +67,24 @@ class PaymentExtra(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 TOKEN_UNVERIFIED: Final = PaymentExtra(warnings=("token_unverified",))
-PAYER_EXAMPLE: Final = "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
+PAYER_EXAMPLE: Final = "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3"
+TERMS_EXAMPLE: Final = {
+    "scheme": "exact",
+    "network": "stellar:testnet",
+    "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+    "amount": "10000",
+    "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+    "maxTimeoutSeconds": 60,
+    "extra": {"areFeesSponsored": True},
+}
 REQUEST_EXAMPLE: Final = {
     "x402Version": 2,
-    "paymentPayload": {"x402Version": 2, "payload": {"transaction": "AAAAAgAAAABG…"}},
-    "paymentRequirements": {
-        "scheme": "exact",
-        "network": "stellar:testnet",
-        "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
-        "amount": "10000",
-        "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-        "maxTimeoutSeconds": 60,
-        "extra": {"areFeesSponsored": True},
+    "paymentPayload": {
+        "x402Version": 2,
+        "accepted": TERMS_EXAMPLE,
+        "payload": {"transaction": "AAAAAgAAAABG…"},
     },
+    "paymentRequirements": TERMS_EXAMPLE,
 }
 
 

@@ -1,6 +1,7 @@
 """The buyer's connection while a response is passed on."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -17,8 +18,9 @@ from farebox.web.request_body import BodyTooLarge, BodyTooSlow
 from farebox.web.written_bytes import UNTIL_TAKEN
 
 UPLOAD_S: Final = 60.0  # for the whole body of a request
-STALL_S: Final = 30.0  # until the buyer takes more of a response
+STALL_S: Final = 30.0  # that the buyer may keep a response waiting
 PIECE_BYTES: Final = 16 * 1024  # that wait for a slow buyer at a time
+PIECE_S: Final = 1.0  # that each piece it has taken adds to this time
 # the member of a scope that says how long a body may be, for a caller that shows whole ones alone
 RESPONSE_LIMIT: Final = "farebox.response_limit_bytes"
 
@@ -37,6 +39,8 @@ class BuyerConnection:
         self.has_left = False
         self._watch: asyncio.Task[None] | None = None
         self._waiting: asyncio.Timeout | None = None  # ends once the buyer has left
+        self._time_left_s = STALL_S  # of the buyer's, in all
+        self._ends_at = math.inf  # of the event loop's clock
         self.status = 0  # 0: no response was started
         self.received_bytes = self.sent_bytes = 0  # of bodies
         self.payment: GatewayPayment | None = None  # whose receipt is shown
@@ -98,6 +102,10 @@ class BuyerConnection:
         if self._watch is not None:
             self._watch.cancel()
 
+    def limit_time(self, within_s: float) -> None:
+        """Bound the time from now until the buyer has taken the last byte."""
+        self._ends_at = asyncio.get_running_loop().time() + within_s
+
     def show_receipt(self, payment: GatewayPayment) -> None:
         """Add the receipt of the payment to the response."""
         self.payment = payment
@@ -106,7 +114,7 @@ class BuyerConnection:
         """Write status and headers.
 
         Raises:
-            BuyerLeft: the connection is gone, or takes nothing; by `write` as well.
+            BuyerLeft: the connection is gone, or takes too little; by `write` as well.
         """
         self.status = status
         own = [*headers, *OPEN]
@@ -122,6 +130,7 @@ class BuyerConnection:
             piece = part[start : start + PIECE_BYTES]
             more = not is_last or start + PIECE_BYTES < len(part)
             await self._pass({"type": "http.response.body", "body": piece, "more_body": more})
+            self._time_left_s += PIECE_S * len(piece) / PIECE_BYTES
         self.sent_bytes += len(part)
 
     async def wait_until_taken(self) -> None:
@@ -138,11 +147,16 @@ class BuyerConnection:
 
     async def _pass(self, message: Message) -> None:
         self._check()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
-            async with asyncio.timeout(STALL_S):
+            ends_at = min(began + min(STALL_S, self._time_left_s), self._ends_at)
+            async with asyncio.timeout_at(ends_at):
                 await self._send(message)
         except (TimeoutError, OSError):
             raise BuyerLeft from None
+        finally:
+            self._time_left_s -= loop.time() - began
         if message.get("more_body", True):  # behind the end every connection is gone
             self._check()
 

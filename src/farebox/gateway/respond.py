@@ -23,9 +23,9 @@ from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.gateway.relay.received_body import BodySpool, ReceivedBody
 from farebox.gateway.relay.relay import Relay, UpstreamRequest
 from farebox.gateway.relay.request_headers import forward_request_headers
-from farebox.gateway.relay.upstream_url import UpstreamUrlFault, join_upstream_url
 from farebox.gateway.responses import GatewayResponse, ResponseContext, error_response
 from farebox.gateway.upstream_credentials import UpstreamCredential, UpstreamCredentials
+from farebox.gateway.upstream_url import UpstreamUrlFault, join_upstream_url
 from farebox.gateway.wrapper import NotOffered, Wrapper, WrapperTerm, price_call
 from farebox.gateway.wrappers.enabled_wrappers import EnabledWrappers
 from farebox.kernel.caller import Caller, CallerKind
@@ -203,6 +203,7 @@ class Response:
                 settle.identity, self._wrapper, term, bound, settle.digest, presented.digest
             ),
             settle,
+            self._parts.relay.slot(self._wrapper, settle.identity),
             is_private=presented.is_private,
             is_for_sale=purchase.known is None,
         )
@@ -230,8 +231,9 @@ class Response:
                 return answers.error(ErrorCode.NOT_FORWARDED)
             return answers.render(await parts.payer.find_state(paid.presented, known))
         if known is None:
-            await parts.relay.check(sale.url, owner=self._wrapper.share)
-        return await self._settle(paid, known, answers, body)
+            await parts.relay.check(self._wrapper, sale.url)
+        with paid.slot:
+            return await self._settle(paid, known, answers, body)
 
     async def _settle(
         self,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from farebox.catalog.discovery.route_template import RouteTemplate
-from farebox.gateway.relay.upstream_url import Reading, read_path, read_segments
+from farebox.gateway.upstream_url import Reading, read_path, read_segments
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import OwnerId
@@ -83,7 +83,7 @@ class WrapperLimits:
     concurrent_requests: int = 50
     max_request_bytes: int = 1_048_576
     max_response_bytes: int = 5_242_880
-    timeout_s: int = 30  # of one upstream request, from the first lookup to the last byte
+    timeout_s: int = 30  # for the upstream, from the first lookup to the last byte of a response
     kept_response_bytes: int = 65_536  # the longest response that is stored; 0 stores none
 
 

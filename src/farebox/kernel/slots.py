@@ -12,6 +12,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 
+class AnyPurpose(IntEnum):
+    """The purpose of slots that are not divided by purpose."""
+
+    ANY = 0
+
+
 class NoSlot(Exception):
     """No slot became free in time."""
 

@@ -21,6 +21,7 @@ from farebox.mcp.search_services import SearchServices
 from farebox.mcp.tools import TOOLS, ToolName
 
 PROTOCOL_VERSION: Final = "2025-06-18"
+INITIALIZE: Final = "initialize"
 TOOLS_CALL: Final = "tools/call"
 INSTRUCTIONS: Final = (
     "Find a service with search_services, call it with paid_call to see its price, have the wallet "
@@ -55,7 +56,7 @@ class RpcHandler:
 
     async def _dispatch(self, call: RpcRequest, sender: Sender) -> dict[str, Any]:
         match call.method:
-            case "initialize":
+            case _ if call.method == INITIALIZE:
                 return self._initialize(call.params)
             case "ping":
                 return {}

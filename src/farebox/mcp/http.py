@@ -9,9 +9,16 @@ from starlette.types import Receive, Scope, Send
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.mcp.caller_left import run_while_connected
-from farebox.mcp.handler import PROTOCOL_VERSION, TOOLS_CALL, RpcHandler
-from farebox.mcp.jsonrpc import RpcFault, RpcId, RpcRequest, read_message
-from farebox.mcp.prepared_call import AT_END
+from farebox.mcp.handler import INITIALIZE, PROTOCOL_VERSION, TOOLS_CALL, RpcHandler
+from farebox.mcp.jsonrpc import (
+    RpcFault,
+    RpcId,
+    RpcMessage,
+    RpcNotification,
+    RpcRequest,
+    read_message,
+)
+from farebox.mcp.prepared_call import AT_END, SHARE
 from farebox.mcp.rpc_error import RpcError, RpcReason
 from farebox.mcp.write_response import write_response
 from farebox.web.endpoint import (
@@ -27,7 +34,7 @@ from farebox.web.endpoint import (
     text,
 )
 from farebox.web.error_responses import Failure
-from farebox.web.guard import Access
+from farebox.web.guard import Access, share_name
 from farebox.web.request_body import read_body
 from farebox.web.request_context import context_of
 from farebox.web.responses import send_json
@@ -115,11 +122,12 @@ class McpEndpoint:
         self._check_origin(headers)
         _check_media(headers)
         body = await read_body(receive)
-        message = _check_version(headers) or read_message(body)
+        message = _check_version(headers, read_message(body))
         if isinstance(message, RpcFault):
             context_of(scope).add_log_fields(error=message.error.reason)
             await send_json(send, 400, _error_body(message.id, message.error))
         elif isinstance(message, RpcRequest):
+            scope[SHARE] = share_name(scope)
             with ExitStack() as scope[AT_END]:
                 answer = self._answer(message, scope)
                 if message.method == TOOLS_CALL:  # all else is answered before a caller could leave
@@ -162,11 +170,18 @@ def _check_media(headers: dict[bytes, bytes]) -> None:
         raise NotJson
 
 
-def _check_version(headers: dict[bytes, bytes]) -> RpcFault | None:
-    named = headers.get(b"mcp-protocol-version")
-    if named is None or named == PROTOCOL_VERSION.encode():
-        return None
-    return RpcFault(RpcError(RpcReason.UNSUPPORTED_PROTOCOL_VERSION))
+def _check_version(headers: dict[bytes, bytes], message: RpcMessage) -> RpcMessage:
+    """Return the message, or a fault where its header names a version that is not served.
+
+    `initialize` negotiates the version: the header binds the requests after it (MCP 2025-06-18,
+    Lifecycle, and Streamable HTTP, Protocol Version Header).
+    """
+    served = PROTOCOL_VERSION.encode()
+    is_opening = isinstance(message, RpcRequest) and message.method == INITIALIZE
+    if is_opening or headers.get(b"mcp-protocol-version", served) == served:
+        return message
+    own_id = None if isinstance(message, RpcNotification) else message.id
+    return RpcFault(RpcError(RpcReason.UNSUPPORTED_PROTOCOL_VERSION), own_id)
 
 
 def _error_body(rpc_id: RpcId | None, error: RpcError) -> bytes:

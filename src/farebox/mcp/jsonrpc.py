@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
+from farebox.kernel.json_text import has_repeated_name, read_number
 from farebox.mcp.rpc_error import RpcError, RpcReason
-from farebox.x402.wire import has_repeated_name
 
 MAX_DEPTH: Final = 100
 _VERSION: Final = "2.0"
@@ -14,7 +14,7 @@ _MAX_ID_CHARS: Final = 256
 _MAX_ID: Final = 2**53  # a JavaScript client can count on it
 
 RpcId = str | int
-_decode_any: Final = msgspec.json.Decoder().decode
+_decode_any: Final = msgspec.json.Decoder(float_hook=read_number).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,10 @@ class RpcFault:
     id: RpcId | None = None
 
 
-def read_message(body: bytes) -> RpcRequest | RpcNotification | RpcFault:
+RpcMessage = RpcRequest | RpcNotification | RpcFault
+
+
+def read_message(body: bytes) -> RpcMessage:
     """Read one message; total over all bytes."""
     try:
         value = _decode_any(body)
@@ -58,7 +61,7 @@ def read_message(body: bytes) -> RpcRequest | RpcNotification | RpcFault:
     return _read_object(value)
 
 
-def _read_object(value: dict[str, Any]) -> RpcRequest | RpcNotification | RpcFault:
+def _read_object(value: dict[str, Any]) -> RpcMessage:
     own_id = value.get("id")
     is_answered = "id" in value
     if is_answered and not _is_id(own_id):

@@ -31,12 +31,11 @@ from farebox.mcp.call_response import (
 )
 from farebox.mcp.call_target import build_url, discovery_text, listing_key
 from farebox.mcp.listing_warnings import find_differences
-from farebox.mcp.prepared_call import PreparedCall, Sender, at_end
+from farebox.mcp.prepared_call import SHARE, PreparedCall, Sender, at_end
 from farebox.mcp.receipt_check import ReceiptCheck
 from farebox.mcp.remote_call import CallClient, call_remote
 from farebox.mcp.rpc_error import RpcError, RpcReason, named_by_seller
 from farebox.storage.pool import Database
-from farebox.web.guard import share_name
 
 CALL_S: Final = 30.0  # specification, Limits
 _SLOT_S: Final = 5.0  # the longest wait of a caller with many calls at once
@@ -139,7 +138,7 @@ class PaidCalls:
     async def _complete(self, call: PreparedCall, sender: Sender) -> CallResponse:
         """Wait for the response; an unpaid call ends with its caller, a paid one is completed."""
         has_payment = call.signature is not None
-        requester = Requester(CallKind.PAID if has_payment else CallKind.UNPAID, share_name(sender))
+        requester = Requester(CallKind.PAID if has_payment else CallKind.UNPAID, sender[SHARE])
         try:
             await self._slots.take(requester)
         except NoSlot:
@@ -217,7 +216,7 @@ class PaidCalls:
         if self._routes.is_own(call.url):
             return await self._routes.gateway.call(call, sender, leaving)
         local = self._routes.local if call.url.startswith(_LOCAL) else None
-        client, owner = local or self._routes.outbound, share_name(sender)
+        client, owner = local or self._routes.outbound, sender[SHARE]
         return await call_remote(client, call, owner=owner, deadline_s=CALL_S)
 
 

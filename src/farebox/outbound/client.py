@@ -26,12 +26,16 @@ from farebox.outbound.target import Target, parse_target
 
 
 class OutboundResponse:
-    """A response under its call's deadline; the body can be read once."""
+    """A response under its call's deadline; the body can be read once.
+
+    The deadline is the server's: it moves by the time that passes while nobody waits for the body.
+    """
 
     def __init__(
         self, response: aiohttp.ClientResponse, deadline: float, *, limit_bytes: int
     ) -> None:
         self._response, self._deadline, self._limit_bytes = response, deadline, limit_bytes
+        self._left_at = asyncio.get_running_loop().time()  # when nobody waited any more
 
     @property
     def status(self) -> int:
@@ -74,6 +78,8 @@ class OutboundResponse:
         return b"".join([chunk async for chunk in self.chunks()])
 
     async def _next(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        self._deadline += loop.time() - self._left_at
         try:
             async with asyncio.timeout_at(self._deadline):
                 return await self._response.content.read(READ_BYTES)
@@ -81,6 +87,8 @@ class OutboundResponse:
             raise CallOutcomeUnknown(UnknownOutcomeReason.DEADLINE) from None
         except Exception:  # noqa: BLE001 - a stranger's bytes may trip the library anywhere
             raise CallOutcomeUnknown(UnknownOutcomeReason.DROPPED) from None
+        finally:
+            self._left_at = loop.time()
 
 
 MAX_CALLS: Final = 64
@@ -129,11 +137,6 @@ class OutboundClient:
         trace: TracebackType | None,
     ) -> None:
         self._tls = None
-
-    @property
-    def has_room(self) -> bool:
-        """Whether another call may begin now."""
-        return self._tls is not None and self._under_way < self._max_calls
 
     async def check_address(self, url: str, *, deadline_s: float, owner: str = "") -> None:
         """Check that a URL may be called: its text, and every address of its name.

@@ -40,7 +40,7 @@ class OutboundRequest:
     headers: Headers = field(default=(), repr=False)  # a credential may be among them
     body: bytes | AsyncIterable[bytes] | None = field(default=None, repr=False)
     body_length: int | None = None  # of a body in parts; without it the body is sent chunked
-    deadline_s: float = 10.0  # from the first lookup to the last byte of the response
+    deadline_s: float = 10.0  # from the first lookup to the last byte, while anybody waits for it
     max_answer_bytes: int = 1024 * 1024  # of the body
     owner: str = ""  # who caused it, under the name of its share
 

@@ -6,11 +6,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import IntEnum
 from ipaddress import IPv4Address, ip_address
 from typing import Final, Protocol
 
-from farebox.kernel.slots import NoSlot, Requester, SlotLimits, Slots
+from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, SlotLimits, Slots
 from farebox.outbound.address_ranges import IPAddress, is_public
 from farebox.outbound.faults import CallNotSent, CallRefusalReason, CallRefused, NotSentReason
 from farebox.outbound.target import Target
@@ -101,10 +100,6 @@ class FixedLookup:
         return self._names.get(host, ())
 
 
-class _Purpose(IntEnum):
-    LOOKUP = 0
-
-
 _Answer = asyncio.Future[tuple[IPAddress, ...] | None]  # None: the lookup failed
 
 
@@ -120,7 +115,7 @@ class SystemLookup:
         share = SlotLimits(
             limit, per_client=max(1, limit // _SHARES), wait_s=_SLOT_S, next_wait_s=_SLOT_S
         )
-        self._slots = Slots(limit, {_Purpose.LOOKUP: share})
+        self._slots = Slots(limit, {AnyPurpose.ANY: share})
         self._under_way: dict[str, _Answer] = {}
 
     async def addresses(self, host: str, owner: str = "") -> Sequence[IPAddress]:
@@ -145,7 +140,7 @@ class SystemLookup:
         Raises:
             CallNotSent: the owner has no slot, or the system grants no further thread.
         """
-        requester = Requester(_Purpose.LOOKUP, owner or host)
+        requester = Requester(AnyPurpose.ANY, owner or host)
         try:
             await self._slots.take(requester)
         except NoSlot:

@@ -34,11 +34,13 @@ from farebox.web.endpoint import (
     RateClass,
     ResponseDeclaration,
     RouteDeclaration,
+    one_of,
     text,
 )
 from farebox.web.responses import send_json
 
 _encode: Final = msgspec.json.Encoder().encode
+_MAX_CURSOR: Final = 10_000  # characters
 _KNOWN: Final = FILTER_NAMES | {"query", "limit", "cursor", "explain"}
 
 SEARCH: Final = RouteDeclaration(
@@ -52,8 +54,8 @@ SEARCH: Final = RouteDeclaration(
         ),
         *FILTER_PARAMETERS,
         LIMIT_PARAMETER,
-        Parameter("cursor", "pagination.cursor of the page before.", text(max_length=10_000)),
-        Parameter("explain", "true: why each hit stands there.", text(max_length=100)),
+        Parameter("cursor", "pagination.cursor of the page before.", text(max_length=_MAX_CURSOR)),
+        Parameter("explain", "true: why each hit stands there.", one_of("true", "1", "false", "0")),
     ),
     responses={200: ResponseDeclaration("A page of listings.", SearchBody)},
     rate=Rate(RateClass.DISCOVERY, cost=3),  # 10 ms where browsing takes 3
@@ -118,7 +120,7 @@ def _cursor(parameters: QueryParameters) -> str | None:
     """Stock clients send an empty cursor for the first page."""
     if set(parameters.values.get("cursor", ())) == {""}:
         return None
-    return read_text(parameters, "cursor")
+    return read_text(parameters, "cursor", max_length=_MAX_CURSOR)
 
 
 def search_endpoints(search: Search) -> list[Endpoint]:

@@ -1,6 +1,6 @@
 """`/v1/payments/prepare` and `/v1/payments/complete`: the declared routes and their handlers."""
 
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -33,13 +33,12 @@ from farebox.web.endpoint import (
     ResponseDeclaration,
     RouteDeclaration,
 )
-from farebox.web.request_body import UnreadableBody, member_of, read_body
+from farebox.web.request_body import UnreadableBody, read_json
 from farebox.web.request_context import context_of
 from farebox.web.responses import send_json
 from farebox.x402.reasons import Reason
-from farebox.x402.wire import TERMS_NAME, Unacceptable, has_repeated_name, read_requirements
+from farebox.x402.wire import TERMS_NAME, Unacceptable, read_requirements
 
-T = TypeVar("T")
 _encode: Final = msgspec.json.Encoder().encode
 _PREPARE: Final = msgspec.json.Decoder(PrepareInput)
 _COMPLETE: Final = msgspec.json.Decoder(CompleteInput)
@@ -161,7 +160,7 @@ class PreparePayment:
         self._preparation = preparation
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = _decode(await read_body(receive), _PREPARE, _PREPARE_SHAPE)
+        request = await read_json(receive, _PREPARE, _PREPARE_SHAPE)
         payer, terms = read_payer(request.payer), read_requirements(bytes(request.requirements))
         if isinstance(terms, Unacceptable):
             await _refuse(scope, send, terms.reason, terms.member)
@@ -180,7 +179,7 @@ class CompletePayment:
         self._completion = completion
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = _decode(await read_body(receive), _COMPLETE, _COMPLETE_SHAPE)
+        request = await read_json(receive, _COMPLETE, _COMPLETE_SHAPE)
         if not has_objects(request):
             raise UnreadableBody(_COMPLETE_SHAPE)
         terms = read_requirements(bytes(request.requirements))
@@ -200,21 +199,6 @@ def signing_endpoints(preparation: Preparation, completion: Completion) -> list[
         Endpoint(PREPARE, PreparePayment(preparation)),
         Endpoint(COMPLETE, CompletePayment(completion)),
     ]
-
-
-def _decode(body: bytes, decoder: msgspec.json.Decoder[T], shape: str) -> T:
-    """Decode the body; a member name may stand in it once only.
-
-    Raises:
-        UnreadableBody: it has another shape.
-    """
-    try:
-        request = decoder.decode(body or b"{}")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UnreadableBody(shape, member_of(error)) from None
-    if has_repeated_name(body):
-        raise UnreadableBody(shape)
-    return request
 
 
 async def _refuse(scope: Scope, send: Send, reason: Reason, member: str = "") -> None:

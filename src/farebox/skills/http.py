@@ -49,14 +49,17 @@ _PLAIN: Final = "text/plain; charset=utf-8"
 _NEWEST: Final = "public, max-age=300"
 _FOR_EVER: Final = "public, max-age=31536000, immutable"
 _encode: Final = msgspec.json.Encoder().encode
+_MAX_NAME: Final = 64  # characters
 _FILTERS: Final = (
     Parameter("query", "Words that a skill or its actions have.", text(max_length=MAX_QUERY)),
-    Parameter("protocol", "The exact name of the protocol.", text(max_length=64)),
-    Parameter("network", "stellar:testnet or stellar:pubnet.", text(max_length=64)),
-    Parameter("action", "The exact name of an action.", text(max_length=64)),
+    Parameter("protocol", "The exact name of the protocol.", text(max_length=_MAX_NAME)),
+    Parameter("network", "stellar:testnet or stellar:pubnet.", text(max_length=_MAX_NAME)),
+    Parameter("action", "The exact name of an action.", text(max_length=_MAX_NAME)),
 )
 _SLUG: Final = record_id("The slug of the skill.", name="slug")
-_VERSION: Final = Parameter("version", "A version; the newest without it.", text(max_length=64))
+_VERSION: Final = Parameter(
+    "version", "A version; the newest without it.", text(max_length=_MAX_NAME)
+)
 _PARAMETER_ERRORS: Final = (
     ErrorCode.INVALID_QUERY_STRING,
     ErrorCode.QUERY_STRING_TOO_LONG,
@@ -276,7 +279,10 @@ def _read_filter(query: bytes) -> SkillFilter:
         raise InvalidQueryString(
             ErrorCode.QUERY_TOO_LONG, f"A query for skills has at most {MAX_QUERY} characters."
         )
-    named = {name: read_text(parameters, name) for name in ("protocol", "network", "action")}
+    named = {
+        name: read_text(parameters, name, max_length=_MAX_NAME)
+        for name in ("protocol", "network", "action")
+    }
     return SkillFilter(words, **named)
 
 
@@ -287,7 +293,7 @@ def _read_version(skills: Skills, scope: Scope) -> tuple[SkillVersion, bool]:
         Refusal: there is no such skill or version, or a parameter cannot be read.
     """
     parameters = _read_parameters(scope["query_string"], frozenset({"version"}))
-    named = read_text(parameters, "version")
+    named = read_text(parameters, "version", max_length=_MAX_NAME)
     return find_version(find_skill(skills, scope["path_params"]["slug"]), named), named is not None
 
 

@@ -1,16 +1,22 @@
-"""The connections of the server: their limits and timeouts, their transport, and its host names."""
+"""The connections of the server: limits and timeouts, transport and cycle, and its host names."""
 
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import structlog
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from farebox.web.client_address import client_name, is_trusted_peer
+from farebox.web.written_bytes import UNTIL_TAKEN, wait_until_taken
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 
 CHECK_EVERY_S: Final = 0.5
 MAX_UNPARSED_BYTES: Final = 16 * 1024 * 1024
@@ -18,6 +24,9 @@ _RESPONSE_HEAD: Final = b"HTTP/1.1 "
 _LOOPBACK: Final = re.compile(rb"localhost\Z|127(\.[0-9]{1,3}){3}\Z|\[::1\]\Z")
 _CACHED_HOSTS: Final = 64
 _PORT: Final = re.compile(rb":[0-9]{0,5}\Z")
+_HOST: Final = re.compile(rb"(?:[\w.~!$&'()*+,;=%-]*|\[[\w:.%]*\])(?::[0-9]*)?\Z")
+_ABSOLUTE: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]+)")
+_DEFAULT_PORT: Final = re.compile(rb":(?:80|443)?\Z")
 log = structlog.get_logger()
 
 
@@ -221,6 +230,65 @@ class HeadBuffer(asyncio.Transport):
             self._transport.write(head)
 
 
+class HoldableFlow(FlowControl):
+    """Does not resume reading while bytes that were read wait to be parsed."""
+
+    is_held = False
+
+    def hold(self) -> None:
+        """Stop reading."""
+        self.is_held = True
+        self.pause_reading()
+
+    def release(self) -> None:
+        """Read again."""
+        self.is_held = False
+        self.resume_reading()
+
+    def resume_reading(self) -> None:
+        """Read again, unless bytes wait to be parsed."""
+        if self.read_paused and not self.is_held:
+            super().resume_reading()
+
+
+class HalfClosableCycle(RequestResponseCycle):
+    """One request and its response, which a caller that has ended its sending side still gets.
+
+    Such a caller looks like one that has left. A handler that waits for callers to leave is told
+    so, and what it then writes goes nowhere; any other answers.
+    """
+
+    has_end = False  # no byte of the caller follows
+    _is_body_taken = False
+
+    def end(self) -> None:
+        """Note that the caller has ended its sending side."""
+        self.has_end = True
+        self.message_event.set()
+
+    async def send(self, message: "ASGISendEvent") -> None:
+        """Send a part of the response, or wait until the caller has all that was sent."""
+        kind: str = message["type"]
+        if kind == UNTIL_TAKEN:
+            own: Mapping[str, Any] = message
+            await wait_until_taken(self.transport, but=own["but"])
+        else:
+            await super().send(message)
+
+    async def receive(self) -> "ASGIReceiveEvent":
+        """Return the next part of the body; behind it, the disconnect."""
+        is_body_taken = self._is_body_taken
+        if not (is_body_taken and self.has_end):
+            message = await super().receive()
+            if message["type"] == "http.request":
+                self._is_body_taken = not message.get("more_body", False)
+            if not (is_body_taken and self.has_end):
+                return message
+        self.disconnected = True
+        self.transport.close()
+        return {"type": "http.disconnect"}
+
+
 class AllowedHosts:
     """The Host headers that are answered: those of the loopback, and the names given.
 
@@ -241,3 +309,19 @@ class AllowedHosts:
         if is_allowed and len(self._cache) < _CACHED_HOSTS:
             self._cache.add(header)
         return is_allowed
+
+
+def is_host(value: bytes) -> bool:
+    """Whether a value of Host is a host, with or without a port (RFC 3986, section 3.2)."""
+    return _HOST.match(value) is not None
+
+
+def read_target_host(target: bytes) -> bytes | None:
+    """Return host and port of an absolute request target; None for any other."""
+    found = _ABSOLUTE.match(target)
+    return None if found is None else found[1]
+
+
+def without_port(host: bytes) -> bytes:
+    """Return a host in lower case, without a default port."""
+    return _DEFAULT_PORT.sub(b"", host.lower())

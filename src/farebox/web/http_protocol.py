@@ -7,23 +7,26 @@ that follow a request wait unparsed, while nothing more is read.
 """
 
 import asyncio
-import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import httptools
 import structlog
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from farebox.kernel.error_codes import ErrorCode
-from farebox.web.connections import AllowedHosts, HeadBuffer, OpenConnections
+from farebox.web.connections import (
+    AllowedHosts,
+    HalfClosableCycle,
+    HeadBuffer,
+    HoldableFlow,
+    OpenConnections,
+    is_host,
+    read_target_host,
+    without_port,
+)
 from farebox.web.error_responses import EarlyResponse
 from farebox.web.request_context import new_request_id
-from farebox.web.written_bytes import UNTIL_TAKEN, wait_until_taken
-
-if TYPE_CHECKING:
-    from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
+from farebox.web.written_bytes import UNTIL_TAKEN
 
 HEAD_BYTES: Final = 32 * 1024
 URL_BYTES: Final = 8 * 1024
@@ -35,9 +38,6 @@ _ALL_TAKEN: Final = EarlyResponse(ErrorCode.SERVICE_UNAVAILABLE, "All connection
 _OTHER_HOST: Final = "The request's target names another host than its Host header."
 _WRITE_BYTES: Final = 16 * 1024  # of a response that wait for a slow reader
 _BEFORE_1_1: Final = ("0.9", "1.0")
-_HOST: Final = re.compile(rb"(?:[\w.~!$&'()*+,;=%-]*|\[[\w:.%]*\])(?::[0-9]*)?\Z")  # RFC 3986, 3.2
-_ABSOLUTE: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]+)")
-_DEFAULT_PORT: Final = re.compile(rb":(?:80|443)?\Z")
 log = structlog.get_logger()
 
 
@@ -45,71 +45,12 @@ class _ParserStopped(Exception):
     """Leaves the parser's callbacks; the protocol holds the response."""
 
 
-class _HoldableFlow(FlowControl):
-    """Does not resume reading while bytes that were read wait to be parsed."""
-
-    is_held = False
-
-    def hold(self) -> None:
-        """Stop reading."""
-        self.is_held = True
-        self.pause_reading()
-
-    def release(self) -> None:
-        """Read again."""
-        self.is_held = False
-        self.resume_reading()
-
-    def resume_reading(self) -> None:
-        """Read again, unless bytes wait to be parsed."""
-        if self.read_paused and not self.is_held:
-            super().resume_reading()
-
-
-class _Cycle(RequestResponseCycle):
-    """One request and its response, which a caller that has ended its sending side still gets.
-
-    Such a caller looks like one that has left. A handler that waits for callers to leave is told
-    so, and what it then writes goes nowhere; any other answers.
-    """
-
-    has_end = False  # no byte of the caller follows
-    _is_body_taken = False
-
-    def end(self) -> None:
-        """Note that the caller has ended its sending side."""
-        self.has_end = True
-        self.message_event.set()
-
-    async def send(self, message: "ASGISendEvent") -> None:
-        """Send a part of the response, or wait until the caller has all that was sent."""
-        kind: str = message["type"]
-        if kind == UNTIL_TAKEN:
-            own: Mapping[str, Any] = message
-            await wait_until_taken(self.transport, but=own["but"])
-        else:
-            await super().send(message)
-
-    async def receive(self) -> "ASGIReceiveEvent":
-        """Return the next part of the body; behind it, the disconnect."""
-        is_body_taken = self._is_body_taken
-        if not (is_body_taken and self.has_end):
-            message = await super().receive()
-            if message["type"] == "http.request":
-                self._is_body_taken = not message.get("more_body", False)
-            if not (is_body_taken and self.has_end):
-                return message
-        self.disconnected = True
-        self.transport.close()
-        return {"type": "http.disconnect"}
-
-
 class BoundedHttpProtocol(HttpToolsProtocol):
     """One connection. A subclass names the open connections and the allowed hosts."""
 
     open: OpenConnections
     hosts: AllowedHosts | None = None  # None: every name
-    flow: _HoldableFlow
+    flow: HoldableFlow
 
     # Connection
 
@@ -118,7 +59,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     ) -> None:
         """Serve the connection, or refuse it when there is no room."""
         super().connection_made(HeadBuffer(transport, self.loop))
-        self.flow = _HoldableFlow(self.transport)
+        self.flow = HoldableFlow(self.transport)
         transport.set_write_buffer_limits(high=_WRITE_BYTES)
         self._has_served = False
         self._unparsed = 0  # bytes the parser has taken and not reported yet
@@ -188,7 +129,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if self.cycle.more_body:
             self.pipeline.popleft()  # cut short; the earlier ones are whole
         for cycle in (self.cycle, *(each for each, _ in self.pipeline)):
-            if isinstance(cycle, _Cycle):
+            if isinstance(cycle, HalfClosableCycle):
                 cycle.end()
         return True
 
@@ -271,7 +212,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             return
         name = name.lower()
         if name == b"host":
-            if self._host is not None or not _HOST.match(value):
+            if self._host is not None or not is_host(value):
                 self._stop(ErrorCode.MALFORMED_HTTP)
             self._host = value
             if self.hosts is not None and value not in self.hosts:
@@ -295,7 +236,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if not self.flow.write_paused:
             self.open.clear_timeout(self)
         super().on_headers_complete()
-        self.cycle.__class__ = _Cycle  # before its task runs
+        self.cycle.__class__ = HalfClosableCycle  # before its task runs
         self._has_served = True
         if self._backlog:
             self._pipelined += 1
@@ -308,15 +249,13 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """
         if self._host is None and is_required:
             self._stop(ErrorCode.MALFORMED_HTTP)
-        target = None if self.url.startswith(b"/") else _ABSOLUTE.match(self.url)
-        if target is None:
+        named = None if self.url.startswith(b"/") else read_target_host(self.url)
+        if named is None:
             return
-        named = target[1].lower()
         if self._host is None:
             is_ours = self.hosts is None or named in self.hosts
         else:
-            host = _DEFAULT_PORT.sub(b"", self._host.lower())
-            is_ours = _DEFAULT_PORT.sub(b"", named) == host
+            is_ours = without_port(named) == without_port(self._host)
         if not is_ours:
             self._stop(ErrorCode.HOST_NOT_ALLOWED, _OTHER_HOST)
 

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
+from farebox.kernel.json_text import UNDECODABLE, decode_json
 
 T = TypeVar("T")
 BODY_LIMIT_BYTES: Final = 256 * 1024
@@ -24,7 +25,7 @@ _AFTER_SHEDDING: Final = 0.75  # of that limit, once bodies were given up
 DISCARD_BYTES: Final = 4 * 1024 * 1024
 DISCARD_S: Final = 2.0
 _PATH: Final = re.compile(r" - at `\$\.?([\w.\[\]]{1,100})`\Z")
-_NAMED: Final = re.compile(r"(missing required|unknown) field `(\w{1,64})`")
+_MISSING: Final = re.compile(r"missing required field `(\w{1,64})`")
 
 
 class BodyTooLarge(Refusal):
@@ -237,10 +238,18 @@ async def read_json(receive: Receive, decoder: msgspec.json.Decoder[T], expected
         ClientDisconnect: the caller left before the body was whole.
         Refusal: the body is too large or too slow.
     """
-    body = await read_body(receive)
+    return decode_body(await read_body(receive), decoder, expected)
+
+
+def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], expected: str) -> T:
+    """Decode a body as `read_json` does.
+
+    Raises:
+        UnreadableBody: it has another shape, or an object of it repeats a member.
+    """
     try:
-        return decoder.decode(body or b"{}")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return decode_json(body or b"{}", decoder)
+    except UNDECODABLE as error:
         raise UnreadableBody(expected, member_of(error)) from None
 
 
@@ -250,8 +259,11 @@ def with_member(member: str, sentence: str) -> str:
 
 
 def member_of(error: Exception) -> str:
-    """Return the path of the member that a decoder refuses, as in `accepts[0].amount`; or empty."""
+    """Return the path of the member that a decoder refuses, as in `accepts[0].amount`; or empty.
+
+    It has names that the shape declares, and none that only the caller knows.
+    """
     text = str(error) if isinstance(error, msgspec.ValidationError) else ""
-    path, named = _PATH.search(text), _NAMED.search(text)
-    parts = [path[1] if path else "", named[2] if named else ""]
+    path, missing = _PATH.search(text), _MISSING.search(text)
+    parts = [path[1] if path else "", missing[1] if missing else ""]
     return ".".join(part for part in parts if part)

@@ -10,13 +10,14 @@ from typing import Final
 
 import msgspec
 
-from farebox.x402.wire import has_repeated_name
+from farebox.kernel.json_text import has_repeated_name, read_number
 
 EXTENSION_RESPONSES: Final = "EXTENSION-RESPONSES"
 PAYMENT_REQUIRED: Final = "PAYMENT-REQUIRED"
 PAYMENT_SIGNATURE: Final = "PAYMENT-SIGNATURE"
 PAYMENT_RESPONSE: Final = "PAYMENT-RESPONSE"
 
+_OBJECT: Final = msgspec.json.Decoder(dict[str, object], float_hook=read_number)
 _TO_STANDARD: Final = str.maketrans("-_", "+/")
 
 
@@ -32,7 +33,7 @@ def decode_header(text: str) -> dict[str, object] | None:
     """
     raw = header_bytes(text)
     try:
-        value = None if raw is None else msgspec.json.decode(raw, type=dict[str, object])
+        value = None if raw is None else _OBJECT.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     return None if value is None or raw is None or has_repeated_name(raw) else value

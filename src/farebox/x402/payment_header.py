@@ -7,11 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
+from farebox.kernel.json_text import has_repeated_name
 from farebox.x402.extensions import PAYMENT_IDENTIFIER, read_payment_identifier
 from farebox.x402.headers import header_bytes
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
-from farebox.x402.wire import Unacceptable, has_repeated_name, read_payment, read_transaction
+from farebox.x402.wire import Unacceptable, read_payment, read_transaction
 
 NO_MATCH: Final = "No matching payment requirements"
 _COMPARED: Final = ("scheme", "network", "asset", "amount", "payTo")

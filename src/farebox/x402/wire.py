@@ -1,16 +1,14 @@
 """The JSON shapes of x402 version 2, read strictly, in the order in which rules are judged."""
 
 import binascii
-import json
-import re
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import msgspec
-import orjson
 
 from farebox.kernel.addresses import Address, parse_contract, parse_party
 from farebox.kernel.amounts import BaseUnits, parse_base_units
+from farebox.kernel.json_text import has_repeated_name, read_number
 from farebox.kernel.networks import Network, parse_network
 from farebox.kernel.secret import Secret
 from farebox.x402.extensions import read_discovery_text, read_payment_identifier
@@ -79,9 +77,9 @@ class Unacceptable:
     member: str = ""
 
 
-_REQUEST = msgspec.json.Decoder(RequestBody)
-_PAYLOAD = msgspec.json.Decoder(PayloadBody)
-_TERMS = msgspec.json.Decoder(TermsBody)
+_REQUEST = msgspec.json.Decoder(RequestBody, float_hook=read_number)
+_PAYLOAD = msgspec.json.Decoder(PayloadBody, float_hook=read_number)
+_TERMS = msgspec.json.Decoder(TermsBody, float_hook=read_number)
 
 
 def read_payment(body: bytes) -> Payment | Unacceptable:
@@ -253,47 +251,3 @@ def read_transaction(payload: object) -> bytes | Unacceptable:
         return _in_payload(Reason.MALFORMED, _TRANSACTION)
     is_canonical = binascii.b2a_base64(raw, newline=False) == text.encode()
     return raw if is_canonical else _in_payload(Reason.MALFORMED, _TRANSACTION)
-
-
-_COLON: Final = b":"
-_MAYBE_ESCAPED: Final = b"\\u003"
-_ESCAPED_COLON: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u003[Aa]")  # an odd run of backslashes
-
-
-def has_repeated_name(text: bytes) -> bool:
-    """Whether an object at any depth of `text`, a valid JSON text, has a member name twice.
-
-    Readers differ in which of two members they take (RFC 8259, section 4), so that a proxy may have
-    read another amount or recipient. Names are compared after resolving their escapes. A text
-    nested too deeply to be compared counts as one that does.
-    """
-    try:
-        # A reader keeps one member of each name, and a member has one colon outside of strings: a
-        # text read and written again has as many colons as before, unless a member was lost.
-        return orjson.dumps(orjson.loads(text)).count(_COLON) != _colons(text)
-    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
-        return _has_repeated_name(text)
-
-
-def _colons(text: bytes) -> int:
-    """Colons of the text once its escapes are resolved."""
-    escaped = len(_ESCAPED_COLON.findall(text)) if _MAYBE_ESCAPED in text else 0
-    return text.count(_COLON) + escaped
-
-
-class _Repeated(Exception):
-    """A name stands twice in one object."""
-
-
-def _has_repeated_name(text: bytes) -> bool:
-    """The same for what orjson does not read or write: lone surrogates, hundreds of levels."""
-    try:
-        json.loads(text, object_pairs_hook=_refuse_repeated, parse_int=len)
-    except (_Repeated, RecursionError, ValueError):
-        return True
-    return False
-
-
-def _refuse_repeated(members: list[tuple[str, object]]) -> None:
-    if len({name for name, _ in members}) != len(members):
-        raise _Repeated

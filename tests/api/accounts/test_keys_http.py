@@ -103,7 +103,7 @@ async def test_key_has_given_scopes_and_expiry(client: AsgiClient, wallet: Walle
         ({"name": "robot", "scopes": ["root"]}, "invalid_request"),
         ({"name": "robot", "scopes": ["read"] * 9}, "invalid_request"),
         ({"name": "robot", "expiresInSeconds": 59}, "invalid_request"),
-        ({"name": "robot", "expiresInSeconds": 60.0}, "invalid_request"),
+        ({"name": "robot", "expiresInSeconds": 60.5}, "invalid_request"),
         ({"name": "robot", "expiresInSeconds": 10**12}, "invalid_request"),
         ({"name": "robot", "expiresAt": "2020-01-01T00:00:00Z"}, "invalid_expiry"),
         ({"name": "robot", "expiresAt": "9999-12-31T23:59:59Z"}, "invalid_expiry"),
@@ -130,6 +130,35 @@ async def test_key_creation_refuses_malformed_json(
 ) -> None:
     answer = await client.request("POST", KEYS, body=body, headers=wallet.headers)
     assert (answer.status, answer.json()["error"]["code"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("seconds", ["60.0", "6e1", "0.6e2", "60.000"])
+async def test_integer_of_a_body_is_taken_however_it_is_written(
+    client: AsgiClient, wallet: Wallet, seconds: str
+) -> None:
+    made = await create_key(client, wallet.headers)
+    path, body = f"{KEYS}/{made['id']}/rotate", f'{{"overlapSeconds": {seconds}}}'.encode()
+    assert (await client.post(path, body, wallet.headers)).status == 201
+    again = b'{"overlapSeconds": 60.5}'
+    assert (await client.post(path, again, wallet.headers)).status == 400
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"name": "one", "name": "two"}',
+        b'{"name": "one", "n\\u0061me": "two"}',
+        b'{"name": "one", "scopes": ["read"], "scopes": ["wrappers"]}',
+        b'{"name": "one", "s3cr3t": 1}',
+    ],
+)
+async def test_member_that_is_repeated_or_unknown_is_refused_and_not_repeated(
+    client: AsgiClient, wallet: Wallet, body: bytes
+) -> None:
+    answer = await client.post(KEYS, body, wallet.headers)
+    assert (answer.status, answer.json()["error"]["code"]) == (400, "invalid_request")
+    assert not {b"s3cr3t", b"two"} & set(answer.body.replace(b'"', b" ").split())
+    assert (await list_keys(client, wallet.headers))["items"] == []
 
 
 async def test_key_name_is_unique_among_live_keys(

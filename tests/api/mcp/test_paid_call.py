@@ -11,7 +11,7 @@ import pytest
 from stellar_sdk import scval, xdr
 
 from farebox.mcp import paid_call, receipt_check
-from farebox.mcp.paid_call import PaidCalls
+from farebox.mcp.paid_call import CallKind, PaidCalls, limits_of_calls
 from farebox.mcp.search_services import SearchServices
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
@@ -429,9 +429,11 @@ async def test_calls_beyond_the_bound_are_told_to_wait_and_leave_search_alone(
         await answers(b"late")(writer)
 
     shop.upstream.answer = wait
-    calls = [asyncio.create_task(agent.paid_call(REMOTE_URL)) for _ in range(32)]
-    await until(lambda: shop.upstream.connections == 32)
-    error = await agent.refused_call(REMOTE_URL, paymentSignature=PAYMENT)
+    share = limits_of_calls(32)[CallKind.PAID].per_client
+    paid = {"paymentSignature": PAYMENT}
+    calls = [asyncio.create_task(agent.paid_call(REMOTE_URL, **paid)) for _ in range(share)]
+    await until(lambda: shop.upstream.connections == share)
+    error = await agent.refused_call(REMOTE_URL, **paid)
     assert (error["data"]["cause"], error["data"]["outcome"]) == ("too_many_calls", "not_sent")
     assert error["data"]["nextAction"] == "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT"
     found = await agent.call("search_services", {"query": "weather"})

@@ -162,6 +162,9 @@ async def test_session_of_a_plan_that_ends_without_having_been_active_is_closed(
     assert isinstance(found, Installed)
     for each in (plan, control):
         await end(desk, each, trigger)
+    if trigger is ProposalTrigger.CANCEL:
+        assert not await may_shred(desk, control), "its wallet may send what it has signed"
+        await forget_signatures(desk)
     assert await may_shred(desk, control), "nothing was sent for it"
     await assert_closed(desk, plan, network)
 
@@ -186,6 +189,14 @@ async def test_mandate_that_its_owner_has_closed_is_not_closed_again(desk: Sessi
     async with desk.world.database.connection() as db:
         sent = await db.fetch("SELECT purpose FROM automation_sponsored")
     assert [row["purpose"] for row in sent] == ["install"]
+
+
+async def forget_signatures(desk: SessionDesk) -> None:
+    """Let the time pass in which the wallet may send what it has signed for a cancelled plan."""
+    async with desk.world.database.connection() as db:
+        await db.execute(
+            "UPDATE automation_proposals SET updated_at = updated_at - interval '2 hours'"
+        )
 
 
 def revocation(plan: StoredPlan, found: Installed | InstallPending) -> Any:
@@ -214,5 +225,6 @@ async def test_setup_of_a_cancelled_plan_whose_installation_died_comes_back(
         await network.sessions.closings.run_once()
     assert await balance(database, plan) == 900
     assert (await kinds_of(desk, plan))[-2:] == ["credit.returned", "session.install_failed"]
+    await forget_signatures(desk)
     assert await may_shred(desk, plan)
     assert not await network.sessions.installations.is_installed(plan)

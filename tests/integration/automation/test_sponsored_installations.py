@@ -10,8 +10,9 @@ from farebox.automation.lifecycle.installations import Installed
 from farebox.automation.paymaster import budget_store, sponsored_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.plans.stored_plan import StoredPlan
-from farebox.automation.refusal import AutomationUnavailable, NetworkUnavailable
+from farebox.automation.refusal import AutomationRefused, AutomationUnavailable
 from farebox.kernel.amounts import Stroops
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import TooManyRequests
 from farebox.stellar.fees import FeePolicy
 from support.automation_world import LIMITS, NET, soon
@@ -73,8 +74,10 @@ async def test_sponsored_call_whose_process_was_lost_gives_its_channel_back(
         await db.execute(
             "UPDATE automation_channels SET sponsored_id = 'aspo_lost' WHERE derivation_index = 0"
         )
-    with pytest.raises(NetworkUnavailable):  # another one is under way
+    with pytest.raises(AutomationRefused) as refused:
         await network.sessions.installations.activate(plan, given)
+    assert refused.value.code is ErrorCode.ILLEGAL_TRANSITION, "the network is healthy"
+    assert "is being sent" in refused.value.why
     await network.sessions.closings.run_once()
     assert isinstance(await network.sessions.installations.activate(plan, given), Installed)
     async with desk.world.database.connection() as db:

@@ -9,6 +9,7 @@ import pytest
 
 from farebox.facilitator.settlement import NotSettled
 from farebox.gateway.relay.received_body import SPOOL_BYTES
+from farebox.outbound.client import MAX_CALLS
 from farebox.storage.pool import Database
 from support.delivery_attempts import Attempt, attempts_of
 from support.gateway import (
@@ -31,6 +32,7 @@ def opened(database: Database, tmp_path: Path) -> Opened:
         outcome_of: OutcomeOf | None = None,
         answer: UpstreamAnswer | None = None,
         refusal: NotSettled | None = None,
+        slots: int = MAX_CALLS,
         spool_bytes: int = SPOOL_BYTES,
         **members: Any,
     ) -> AsyncIterator[GatewayBench]:
@@ -38,7 +40,7 @@ def opened(database: Database, tmp_path: Path) -> Opened:
         wrapper = await enabled_wrapper(database, **(url | members))
         async with gateway(
             database, tmp_path, wrapper, outcome_of or lands(database), answer=answer,
-            refusal=refusal, spool_bytes=spool_bytes,
+            refusal=refusal, slots=slots, spool_bytes=spool_bytes,
         ) as bench:  # fmt: skip
             yield bench
 

@@ -307,7 +307,7 @@ async def test_response_is_delivered_by_a_later_attempt_without_charge(opened: O
 
 
 async def test_failing_upstream_is_refused_before_payment(opened: Opened) -> None:
-    async with opened(answer=answers(b"", status="500 X")) as at:
+    async with opened(answer=answers(b"", status="502 X")) as at:
         for number in range(FAILURES):
             assert (await at.pay(payment=f"{number}")).status == 502
         answer = await at.pay(payment="later")

@@ -28,6 +28,7 @@ ZONES: Final = (
     "Africa/Casablanca",
     "Asia/Gaza",
     "America/Santiago",
+    "Australia/Sydney",
     "Europe/Dublin",
     "Pacific/Chatham",
     "Asia/Kathmandu",

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.gateway.relay.upstream_url import is_path_confined
+from farebox.gateway.upstream_url import is_path_confined
 
 BASE = "/base"
 DECODINGS = 6

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.x402.wire import has_repeated_name
+from farebox.kernel.json_text import has_repeated_name
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Tree = object  # an object is a tuple of (name, value) pairs, which may repeat a name

@@ -197,7 +197,7 @@ async def test_overdue_plan_that_cannot_expire_keeps_no_other_waiting(
             "UPDATE automation_proposals SET overdue_at = $1", START - timedelta(seconds=1)
         )
         await db.execute(
-            "UPDATE automation_proposals SET overdue_at = $2 WHERE id = $1",
+            "UPDATE automation_proposals SET overdue_at = $2, expires_at = $2 WHERE id = $1",
             last.terms.id,
             START,
         )

@@ -95,7 +95,7 @@ def test_unreadable_offer_names_its_reason(header: str | None, why: str) -> None
         ({"amount": "010"}, "positive whole number"),
         ({"amount": 500000}, "positive whole number"),
         ({"maxTimeoutSeconds": 0}, "maxTimeoutSeconds"),
-        ({"maxTimeoutSeconds": 60.0}, "maxTimeoutSeconds"),
+        ({"maxTimeoutSeconds": 60.5}, "maxTimeoutSeconds"),
         ({"maxTimeoutSeconds": True}, "maxTimeoutSeconds"),
         ({"maxTimeoutSeconds": 86_401}, "maxTimeoutSeconds"),
         ({"extra": None}, "not sponsored"),

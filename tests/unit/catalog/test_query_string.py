@@ -29,7 +29,6 @@ from support.listing_rows import SELLER
         ("limit=100", 100),
         ("limit=101", 100),
         ("limit=1000000000", 100),
-        ("limit=" + "9" * 9_000, 100),
         ("limit=5&limit=5", 5),
     ],
 )
@@ -37,7 +36,20 @@ def test_limit_is_read_up_to_the_maximum(query: str, limit: int) -> None:
     assert read_limit(read_query_string(query.encode())) == limit
 
 
-BAD_LIMITS = ("0", "-1", "+1", "ten", "10abc", "1e1", "1.0", " 1", "1_0", "\u0661", "0x1")
+BAD_LIMITS = (
+    "0",
+    "-1",
+    "+1",
+    "ten",
+    "10abc",
+    "1e1",
+    "1.0",
+    " 1",
+    "1_0",
+    "\u0661",
+    "0x1",
+    "9" * 9_000,
+)
 
 
 @pytest.mark.parametrize("value", BAD_LIMITS)

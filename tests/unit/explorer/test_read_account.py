@@ -20,7 +20,7 @@ from support.promises import case
 from support.raw_entries import contract_instance, contract_value
 from support.sdk_ledger_keys import resource_data
 
-HOLDER: Final = Address("GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3")
+HOLDER: Final = Address("GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3")
 WALLET: Final = contract_address(bytes([9]) * 32)
 TOKEN: Final = contract_address(bytes([8]) * 32)
 LATEST: Final = 70

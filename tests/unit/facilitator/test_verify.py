@@ -9,9 +9,10 @@ from farebox.facilitator.verification.verdict import Rejected, SignedTransfer
 from farebox.facilitator.verification.verify import VerificationNetwork, Verifier
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller
+from farebox.kernel.slots import Requester
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.rpc import FeeStats, RawSimulation
-from farebox.stellar.simulation_slots import Requester, SimulationPurpose
+from farebox.stellar.simulation_slots import SimulationPurpose
 from farebox.x402.payment import PaymentTerms
 from farebox.x402.reasons import Reason
 from support.accepted_payment import NET, RULES, signed_transfer

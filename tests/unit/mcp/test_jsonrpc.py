@@ -25,6 +25,18 @@ def test_request_is_read_with_its_id_and_params() -> None:
     assert read_message(named) == RpcRequest("a", "m", {"x": [1]})
 
 
+def test_integers_are_read_however_they_are_written() -> None:
+    """Also the id, which the response then has in digits alone."""
+    text = b'{"jsonrpc":"2.0","id":7.0,"method":"m","params":{"limit":5e0,"share":0.5}}'
+    assert read_message(text) == RpcRequest(7, "m", {"limit": 5, "share": 0.5})
+    exact = read_message(b'{"jsonrpc":"2.0","id":9007199254740991.0,"method":"m"}')
+    assert isinstance(exact, RpcRequest)
+    assert (type(exact.id), exact.id) == (int, 2**53 - 1)
+    for other in (b"7.5", b"9007199254740993.0"):
+        fault = read_message(b'{"jsonrpc":"2.0","id":%s,"method":"m"}' % other)
+        assert isinstance(fault, RpcFault)
+
+
 def test_message_without_id_and_a_response_are_not_answered() -> None:
     assert read_message(b'{"jsonrpc":"2.0","method":"x"}') == RpcNotification("x")
     assert read_message(b'{"jsonrpc":"2.0","id":1,"result":{}}') == RpcNotification("")

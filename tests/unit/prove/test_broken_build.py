@@ -18,6 +18,7 @@ from prove import (
     hostile_control,
     limits_fair_control,
     mcp_control,
+    neighbours_control,
     nodes_control,
     owner_control,
 )
@@ -37,6 +38,9 @@ BUILDS: dict[str, Build] = {
 for fair in limits_fair_control.Control:
     build = partial(limits_fair_control.broken_sources, control=fair)
     BUILDS[f"limits_fair, {fair.name}"] = build
+for neighbour in neighbours_control.Control:
+    build = partial(neighbours_control.broken_sources, control=neighbour)
+    BUILDS[f"neighbours, {neighbour.name}"] = build
 for node in nodes_control.Control:
     BUILDS[f"nodes, {node.name}"] = partial(nodes_control.broken_sources, control=node)
 for owner in owner_control.OwnerControl:

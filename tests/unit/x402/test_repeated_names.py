@@ -3,9 +3,10 @@ import json
 
 import pytest
 
+from farebox.kernel.json_text import has_repeated_name
 from farebox.x402.headers import decode_header
 from farebox.x402.reasons import Reason
-from farebox.x402.wire import Unacceptable, has_repeated_name, read_payment
+from farebox.x402.wire import Unacceptable, read_payment
 
 ONCE = [
     "{}",

@@ -47,6 +47,26 @@ def test_payment_is_read_into_values() -> None:
     assert (terms.amount, terms.max_timeout_s) == (10_000, 60)
 
 
+@pytest.mark.parametrize(("two", "minute"), [("2.0", "60.0"), ("2e0", "6e1"), ("20e-1", "0.6e2")])
+def test_integers_are_read_however_they_are_written(two: str, minute: str) -> None:
+    written = body().replace(b'"x402Version": 2', f'"x402Version": {two}'.encode())
+    written = written.replace(b"60", minute.encode())
+    read, plain = read_payment(written), read_payment(body())
+    assert isinstance(read, Payment)
+    assert isinstance(plain, Payment)
+    assert read.terms == plain.terms
+    assert type(read.terms.max_timeout_s) is int
+    assert read.request_digest() == plain.request_digest()
+
+
+@pytest.mark.parametrize("number", ["60.00000000000000001", "59.5", "1e400", '"60"', "true"])
+def test_time_that_is_no_integer_is_refused(number: str) -> None:
+    assert reason_of(body().replace(b"60", number.encode())) in {
+        Reason.INVALID_PAYMENT_REQUIREMENTS,
+        Reason.INVALID_PAYLOAD,
+    }
+
+
 def test_flat_payload_takes_its_terms_from_the_requirements() -> None:
     flat = read_payment(body(accepted="absent", scheme="exact", network="stellar:testnet"))
     upstream = read_payment(body())
@@ -87,7 +107,7 @@ def test_amount_that_is_not_canonical_is_refused(amount: object) -> None:
     assert reason_of(body(TERMS | {"amount": amount})) is Reason.INVALID_PAYMENT_REQUIREMENTS
 
 
-@pytest.mark.parametrize("timeout", [0, -1, 60.0, "60", True, None, 86_401])
+@pytest.mark.parametrize("timeout", [0, -1, 60.5, "60", True, None, 86_401])
 def test_timeout_is_refused_unless_a_positive_whole_number_of_seconds(timeout: object) -> None:
     terms = TERMS | {"maxTimeoutSeconds": timeout}
     assert reason_of(body(terms)) is Reason.INVALID_PAYMENT_REQUIREMENTS
@@ -162,7 +182,7 @@ def test_refused_body_names_the_member_to_change(raw: bytes, member: str) -> Non
         {"network": None},
         {"amount": "01"},
         {"payTo": "M" + "A" * 68},
-        {"maxTimeoutSeconds": 60.0},
+        {"maxTimeoutSeconds": 60.5},
         {"extra": None},
         {"more": [1, 2]},
     ],

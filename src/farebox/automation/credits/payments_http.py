@@ -102,7 +102,7 @@ _ERRORS: Final = (
 _EXAMPLE_PLAN: Final[dict[str, Any]] = {
     "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
     "network": "stellar:testnet",
-    "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+    "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKTL3",
     "accountKind": "g",
     "kind": "contract_call",
     "title": "Harvest daily",

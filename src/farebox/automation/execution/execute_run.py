@@ -27,7 +27,7 @@ from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.materialise import next_poll
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
-from farebox.automation.runs.run_journal import RunEnd, RunJournal
+from farebox.automation.runs.run_journal import PLAN_STOPPED, RunEnd, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.kernel.amounts import Stroops
@@ -82,8 +82,8 @@ class RunExecutor:
         journal = self._steps.journal
         if self._clock.now() > run.deadline_at:
             return await journal.move(run, RunTrigger.MISS, replace(run, reason="deadline"))
-        if not plan.may_run:
-            return await journal.move(run, RunTrigger.WITHDRAW, replace(run, reason="plan_stopped"))
+        if not plan.may_make(is_charged=run.is_charged):
+            return await journal.stop(run, PLAN_STOPPED)
         calls = decode_calls(plan.terms.calls)
         target = calls.planned.calls[0].allowed.contract
         pin = await check_pin(self._steps.ledger, plan.terms, target)
@@ -91,8 +91,7 @@ class RunExecutor:
             return await self._fail(run, ErrorClass.TRANSPORT, "network_unavailable")
         if pin is PinState.CHANGED:
             upgraded = PauseReason.TARGET_UPGRADED
-            after = replace(run, reason=upgraded.value)
-            return await journal.move(run, RunTrigger.WITHDRAW, after, RunEnd(pause=upgraded))
+            return await journal.stop(run, upgraded.value, upgraded)
         return await self._check_and_send(run, plan, calls)
 
     async def resume(self, run: Run, plan: StoredPlan) -> Run | None:

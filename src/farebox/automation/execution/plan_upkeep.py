@@ -15,13 +15,14 @@ from farebox.automation.plans.proposal_store import OverduePlan
 from farebox.automation.plans.proposal_transitions import may_move
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs import run_store
-from farebox.automation.runs.move_plan import move_plan
+from farebox.automation.runs.move_plan import move_plan, settle_plan
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
 
 _BATCH: Final = 50
+_LIVE: Final = (ProposalState.ACTIVE, ProposalState.PAUSED)
 _EXPIRIES: Final = {
     ProposalState.PROPOSED: ProposalTrigger.EXPIRE_UNPAID,
     ProposalState.PAID: ProposalTrigger.EXPIRE_INACTIVE,
@@ -33,7 +34,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class PlanUpkeep:
-    """Expires the plans of one network.
+    """Expires the plans of one network, and completes those of which nothing is left.
 
     Passes go round the overdue plans, so that those that cannot expire yet delay no other.
     """
@@ -72,6 +73,12 @@ class PlanUpkeep:
             log.exception("automation.plan_not_expired", plan=proposal_id)
 
     async def _expire(self, db: Connection, plan: StoredPlan, now: datetime) -> None:
+        """Expire a plan; one whose window is open has a run that can be repeated no longer."""
+        until = plan.terms.window.not_after
+        if plan.state in _LIVE and now < until:
+            await proposal_store.write_overdue(db, plan.terms.id, until)
+            await settle_plan(db, plan, now)
+            return
         trigger = _EXPIRIES.get(plan.state)
         is_busy = await run_store.has_unresolved(db, plan.terms.id)
         facts = ProposalFacts(

@@ -19,8 +19,7 @@ from farebox.automation.paymaster.paymaster import Paymaster, RunEnvelope
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Attempt, Run
-from farebox.automation.runs.run_journal import AttemptRecording, RunJournal
-from farebox.automation.runs.run_state import RunTrigger
+from farebox.automation.runs.run_journal import PLAN_STOPPED, AttemptRecording, RunJournal
 from farebox.automation.sealed_columns import ENVELOPE_PURPOSE
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
@@ -184,8 +183,7 @@ class RunSender:
         failures = self._needs.failures
         match why:
             case AttemptRecording.PLAN_STOPPED:
-                after = replace(run.without_channel(), reason="plan_stopped")
-                return await self._needs.journal.move(run, RunTrigger.WITHDRAW, after)
+                return await self._needs.journal.stop(run, PLAN_STOPPED)
             case AttemptRecording.NETWORK_STOPPED:
                 return await failures.defer_while_stopped(run)
             case (

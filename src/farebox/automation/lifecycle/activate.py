@@ -49,6 +49,7 @@ from farebox.automation.sealed_columns import ENTRY_PURPOSE
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Connection, Database
 
@@ -120,7 +121,12 @@ class Activation:
         now = self._clock.now()
         if not await DryRun(network, self._database).check_code(plan.terms):
             move_proposal(plan.state, ProposalTrigger.ACTIVATE, _facts(plan, code=False))
-        judged = await self._judge(network, plan, request, now)
+        try:
+            judged = await self._judge(network, plan, request, now)
+        except Refusal:  # what it advises is for a plan that still waits for its activation
+            async with self._database.connection() as db:
+                check_may_activate((await read_owned(db, caller.owner, proposal_id)).plan)
+            raise
         async with self._database.transaction() as db:
             locked = await lock_owned(db, caller.owner, proposal_id)
             check_may_activate(locked)

@@ -26,9 +26,9 @@ from farebox.automation.plans.proposal_transitions import move_proposal
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan, StoredProposal
 from farebox.automation.refusal import AutomationRefused
-from farebox.automation.runs import run_store
+from farebox.automation.runs import held_legs, run_store
 from farebox.automation.runs.event_store import add_event
-from farebox.automation.runs.materialise import next_runs
+from farebox.automation.runs.materialise import find_next
 from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import Clock
@@ -56,7 +56,9 @@ class PlanChanges:
     async def pause(
         self, caller: Caller, request_id: str, proposal_id: str, note: str | None
     ) -> StoredProposal:
-        """Stop making runs; one that is under way is left to end.
+        """Stop making runs; a transaction that is under way is left to end.
+
+        The other legs of a run of which one has landed, or may have, wait for the resume.
 
         Raises:
             NotFound: the caller has no such plan.
@@ -111,11 +113,11 @@ class PlanChanges:
         check_id(proposal_id)
         async with self._database.connection() as db:
             plan = (await read_owned(db, caller.owner, proposal_id)).plan
-            check_may_resume(plan, by_operator=False)
+            await check_may_resume(db, plan, self._clock.now())
         facts = await self.judge_resume(plan)
         async with self._database.transaction() as db:
             locked = await lock_owned(db, caller.owner, proposal_id)
-            check_may_resume(locked, by_operator=False)
+            await check_may_resume(db, locked, self._clock.now())
             if locked.reason != plan.reason:
                 why = "The plan was paused anew: ask again."
                 raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, why)
@@ -140,6 +142,7 @@ class PlanChanges:
             await self._check_cause(dry_run, plan, now)
         return ProposalFacts(
             runs_left=plan.counters.runs_left,
+            has_paid_legs=await self._has_paid_legs(plan, now),
             cause_is_gone=is_same_code,
             session_matches=await self._is_installed(plan),
             session_outlives_first_run=outlives_next,
@@ -162,17 +165,21 @@ class PlanChanges:
         """Whether what the owner authorized lives past the next run, which it must."""
         terms = plan.terms
         async with self._database.connection() as db:
-            following = await next_runs(db, terms, now, count=1)
-            if not following:
-                return False
-            ((run_index, slot),) = following
+            following = await find_next(db, terms, now)
+            if following is None:
+                return await has_paid_legs(db, plan, now)
+            (run_index, _), at = following.place, max(now, following.scheduled_for)
             if terms.mode is AuthorityMode.PRESIGNED:
                 last = await installed_session_store.find_entry_end(db, terms.id, run_index)
-                return last is not None and still_lives(network.reading(), last, slot.scheduled_for)
+                return last is not None and still_lives(network.reading(), last, at)
             end = await installed_session_store.find_end(db, terms.id)
         if end is None or end.ledger is None:
-            return end is None or end.at is None or end.at > slot.scheduled_for
-        return still_lives(network.reading(), end.ledger, slot.scheduled_for)
+            return end is None or end.at is None or end.at > at
+        return still_lives(network.reading(), end.ledger, at)
+
+    async def _has_paid_legs(self, plan: StoredPlan, now: datetime) -> bool:
+        async with self._database.connection() as db:
+            return await has_paid_legs(db, plan, now)
 
     async def _record(
         self,
@@ -188,8 +195,14 @@ class PlanChanges:
             await add_event(db, proposal_id, "plan.note", {"note": note})
 
 
-def check_may_resume(plan: StoredPlan, *, by_operator: bool) -> None:
-    """Check what of a resume needs no network.
+async def has_paid_legs(db: Connection, plan: StoredPlan, now: datetime) -> bool:
+    """Whether legs of a run that is paid wait, or may be repeated."""
+    has_runs = plan.counters.runs_left > 0
+    return await held_legs.find_paid_end(db, plan.terms, now=now, has_runs=has_runs) is not None
+
+
+async def check_may_resume(db: Connection, plan: StoredPlan, now: datetime) -> None:
+    """Check what of a resume by the owner needs no network.
 
     Raises:
         AutomationRefused: `illegal_transition`.
@@ -197,14 +210,14 @@ def check_may_resume(plan: StoredPlan, *, by_operator: bool) -> None:
     is_operators = plan.reason == PauseReason.OPERATOR.value
     if plan.state is ProposalState.PAUSED and plan.reason == PauseReason.OUTCOME_UNKNOWN.value:
         why = "The outcome of a run is not known: the operator looks into it."
-        if not by_operator:
-            raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, why)
+        raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, why)
     move_proposal(
         plan.state,
         ProposalTrigger.RESUME,
         ProposalFacts(
             is_cancelling=plan.is_cancelling,
             runs_left=plan.counters.runs_left,
-            caller_may_resume=by_operator or not is_operators,
+            has_paid_legs=await has_paid_legs(db, plan, now),
+            caller_may_resume=not is_operators,
         ),
     )

@@ -94,10 +94,11 @@ class Installations(Protocol):
         again after any answer.
 
         Raises:
-            AutomationRefused: `session_mismatch` or `session_expires_too_soon`.
+            AutomationRefused: `session_mismatch` or `session_expires_too_soon`, or another
+                installation of the plan is being sent.
             AutomationUnavailable: the paymaster cannot send it now; nothing was sent.
             TooManyRequests: the paymaster sends no more for the plan or its owner today.
-            NetworkUnavailable: no node answers, or the same installation is under way.
+            NetworkUnavailable: no node answers.
             Outage: the database, the node or the vault is unavailable.
         """
         ...

@@ -10,10 +10,12 @@ from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
 
 # A plan `p` with its session `s`, as of the time `$2`: it may have been installed, or may still be,
-# and that is not recorded. What has landed is looked for until the plan's own end, the rest a day.
+# and that is not recorded. What has landed is looked for until the plan's own end, what was sent
+# a day, and what the wallet may send of a cancelled plan while its signature can live.
 MAY_BE_INSTALLED: Final = """
     (s.state IS NULL OR s.state = 'material_issued') AND p.expires_at > $2::timestamptz AND (
         s.installed_ledger IS NOT NULL
+        OR (p.status = 'cancelled' AND p.updated_at >= $2::timestamptz - interval '1 hour')
         OR (s.installer_tx IS NOT NULL AND s.updated_at >= $2::timestamptz - interval '1 day')
         OR EXISTS (
             SELECT FROM automation_sponsored x

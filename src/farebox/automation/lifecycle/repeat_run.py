@@ -9,11 +9,10 @@ from farebox.audit.event import Action, AuditEvent
 from farebox.automation.lifecycle import run_history_store
 from farebox.automation.lifecycle.lifecycle_network import LifecycleNetworks, usable_network
 from farebox.automation.lifecycle.owned_plans import check_id, lock_owned, read_owned
-from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
-from farebox.automation.runs import run_store
+from farebox.automation.runs import held_legs, run_store
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.legs import run_state_of
 from farebox.automation.runs.run import Run
@@ -24,7 +23,6 @@ from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import NotFound
 from farebox.storage.pool import Database
 
-_MOST_ATTEMPTS: Final = 50  # of one leg, its repetitions included
 _REPEATABLE: Final = (RunState.FAILED, RunState.PARTIAL)
 
 
@@ -39,7 +37,8 @@ class RunRepeat:
     ) -> Run:
         """Make the failed legs of a run due now, and those that were skipped after them.
 
-        A leg that succeeded is not repeated, and the run uses one credit in all. The indexes of a
+        A leg that succeeded is not repeated, and the run uses one credit in all: one that has used
+        it needs no paid run left. The indexes of a
         mandate only rise: of a leg before the last one that was made nothing can be made any more.
 
         Raises:
@@ -83,11 +82,13 @@ def _check(plan: StoredPlan, legs: Sequence[Run], now: datetime) -> RunState:
     state = run_state_of([leg.state for leg in legs], plan.terms.on_leg_error)
     if state not in _REPEATABLE:
         raise _refused(f"A run that is {state} is not repeated.")
-    if plan.state is not ProposalState.ACTIVE or not plan.may_run:
-        raise _refused("Only runs of an active plan with paid runs left are repeated.")
+    if not plan.may_make(is_charged=state is RunState.PARTIAL):
+        raise _refused(
+            "Only runs of an active plan that are paid, or for which one is left, are repeated."
+        )
     if any(leg.deadline_at <= now for leg in legs):
         raise _refused("The time in which the run may land has passed.")
-    if any(leg.attempts >= _MOST_ATTEMPTS for leg in legs):
+    if any(leg.attempts >= held_legs.MOST_ATTEMPTS for leg in legs):
         raise _refused("The run was tried too often.")
     for leg in legs:
         if leg.state is RunState.FAILED:

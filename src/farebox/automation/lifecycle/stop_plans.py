@@ -24,7 +24,8 @@ async def pause_plans(
 ) -> int:
     """Pause every active plan of a network, or of an owner, a batch at a time; their number.
 
-    A run that is under way is left to end. A plan that another transaction holds is found again
+    A transaction that is under way is left to end; the other legs of its run wait. A plan that
+    another transaction holds is found again
     by the next batch, or by the next call.
 
     Raises:

@@ -106,22 +106,10 @@ async def reserve(
 ) -> SpendScope | None:
     """Reserve a charge from every budget it uses; the scope that is used up, where one is."""
     await _lock_counters(db, charge.network)
-    scopes, names = _split(charge.counters())
-    rows = await db.fetch(
-        """
-        SELECT scope, name, stroops FROM automation_spend
-        WHERE network = $1 AND day = $2
-          AND (scope, name) IN (SELECT * FROM unnest($3::text[], $4::text[]))
-        """,
-        charge.network.value,
-        charge.day,
-        scopes,
-        names,
-    )
-    counted = {(SpendScope(row["scope"]), row["name"]): row["stroops"] for row in rows}
-    refused = judge_spend(charge, budgets, counted)
+    refused = await find_used_up(db, charge, budgets)
     if refused is not None:
         return refused
+    scopes, names = _split(charge.counters())
     await db.execute(
         """
         INSERT INTO automation_spend AS s (network, day, scope, name, stroops)
@@ -136,6 +124,26 @@ async def reserve(
         charge.stroops,
     )
     return None
+
+
+async def find_used_up(
+    db: Connection, charge: RunCharge, budgets: AutomationBudgets
+) -> SpendScope | None:
+    """The scope that a charge does not fit in as of now; None where it fits in all."""
+    scopes, names = _split(charge.counters())
+    rows = await db.fetch(
+        """
+        SELECT scope, name, stroops FROM automation_spend
+        WHERE network = $1 AND day = $2
+          AND (scope, name) IN (SELECT * FROM unnest($3::text[], $4::text[]))
+        """,
+        charge.network.value,
+        charge.day,
+        scopes,
+        names,
+    )
+    counted = {(SpendScope(row["scope"]), row["name"]): row["stroops"] for row in rows}
+    return judge_spend(charge, budgets, counted)
 
 
 async def give_back(db: Connection, charge: RunCharge, *, cost: int, loss: int) -> None:

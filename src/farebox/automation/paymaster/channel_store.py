@@ -75,14 +75,18 @@ async def free_channel(db: Connection, run_id: str, *, used_sequence: int | None
 
 
 async def free_finished(db: Connection, proposal_id: str) -> None:
-    """Take back the channels of the plan's runs that are over; an abandoned one keeps its own."""
+    """Take back the channels of the plan's runs that are over, or wait and need none any more.
+
+    An abandoned one keeps its own.
+    """
     await db.execute(
         """
         UPDATE automation_channels c
         SET run_id = NULL, used_sequence = NULL, freed_at = clock_timestamp()
         FROM automation_runs r
-        WHERE r.id = c.run_id AND r.proposal_id = $1 AND r.finished_at IS NOT NULL
-          AND r.state <> 'abandoned'
+        WHERE r.id = c.run_id AND r.proposal_id = $1 AND r.state <> 'abandoned'
+          AND (r.finished_at IS NOT NULL OR r.channel IS NULL
+               AND r.state IN ('scheduled', 'deferred', 'retry_wait'))
         """,
         proposal_id,
     )

@@ -101,7 +101,8 @@ class ProposalGuard(StrEnum):
 class ProposalFacts:
     """What holds when a trigger comes; the defaults refuse nothing that is not asked for.
 
-    `runs_left`: paid and not used. `is_overdue`: the time that an expiry waits for has passed.
+    `runs_left`: paid and not used. `has_paid_legs`: legs of a run that is paid wait, or may be
+    repeated before their deadline. `is_overdue`: the time that an expiry waits for has passed.
     `authority_is_gone`: the revocation or expiry was seen on the chain, or nothing was installed.
     """
 
@@ -114,6 +115,7 @@ class ProposalFacts:
     is_cancelling: bool = False
     has_unresolved_run: bool = False
     runs_left: int = 0
+    has_paid_legs: bool = False
     schedule_is_exhausted: bool = False
     cause_is_gone: bool = True
     caller_may_resume: bool = True
@@ -135,11 +137,11 @@ _HOLDS: Final[Mapping[ProposalGuard, Callable[[ProposalFacts], bool]]] = Mapping
         ProposalGuard.SESSION_OUTLIVES: lambda facts: facts.session_outlives_first_run,
         ProposalGuard.PREFLIGHT_PASSES: lambda facts: facts.preflight_passes,
         ProposalGuard.NOT_CANCELLING: lambda facts: not facts.is_cancelling,
-        ProposalGuard.RUNS_LEFT: lambda facts: facts.runs_left > 0,
+        ProposalGuard.RUNS_LEFT: lambda facts: facts.runs_left > 0 or facts.has_paid_legs,
         ProposalGuard.CAUSE_GONE: lambda facts: facts.cause_is_gone,
         ProposalGuard.MAY_RESUME: lambda facts: facts.caller_may_resume,
         ProposalGuard.NOTHING_LEFT: lambda facts: (
-            facts.runs_left <= 0 or facts.schedule_is_exhausted
+            not facts.has_paid_legs and (facts.runs_left <= 0 or facts.schedule_is_exhausted)
         ),
         ProposalGuard.NO_UNRESOLVED_RUN: lambda facts: not facts.has_unresolved_run,
         ProposalGuard.FITS_LIMITS: lambda facts: facts.top_up_fits_limits,

@@ -173,6 +173,13 @@ async def list_overdue(
     return [OverduePlan(row["id"], row["overdue_at"]) for row in rows]
 
 
+async def write_overdue(db: Connection, proposal_id: str, at: datetime) -> None:
+    """Change when the state of a locked plan is looked at by `PlanUpkeep`."""
+    await db.execute(
+        "UPDATE automation_proposals SET overdue_at = $2 WHERE id = $1", proposal_id, at
+    )
+
+
 async def record_activation(db: Connection, proposal_id: str, *, at: datetime) -> None:
     """Record when a locked plan becomes active; a resumed one keeps its first time."""
     await db.execute(

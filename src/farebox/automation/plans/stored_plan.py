@@ -97,8 +97,12 @@ class StoredPlan:
     @property
     def may_run(self) -> bool:
         """Whether a run may begin, or an attempt may be sent."""
+        return self.may_make(is_charged=False)
+
+    def may_make(self, *, is_charged: bool) -> bool:
+        """Whether a run may go on; `is_charged`: it has used its credit, and needs none."""
         is_active = self.state is ProposalState.ACTIVE and not self.is_cancelling
-        return is_active and self.counters.runs_left > 0
+        return is_active and (is_charged or self.counters.runs_left > 0)
 
 
 @dataclass(frozen=True, slots=True)

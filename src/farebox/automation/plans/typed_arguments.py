@@ -1,6 +1,7 @@
 """Typed arguments of a call, checked against the contract's own interface (3.4 of the design).
 
 `{"type": T, "value": v}`: T is the type that the interface has at this place, `v` depends on it.
+T may also be spelled in full, as a contract's interface is shown: `BytesN<32>`, `Vec<Address>`.
 
 | type | value |
 |---|---|
@@ -91,7 +92,7 @@ class TypedValueReader:
         name, value = _split(typed, field)
         if form == PlainType("Val"):
             form = PlainType(PLAIN_NAMES.get(name, name))
-        if name != spell_type(form):
+        if name not in (spell_type(form), str(form)):
             raise spec_mismatch(f"{field}.type", f"The contract takes {form} here.")
         return self._read_form(value, form, f"{field}.value", depth - 1)
 

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 MAX_ARGUMENTS: Final = 12
+MAX_TYPE_CHARACTERS: Final = 256
 MAX_VALUE_DEPTH: Final = 32  # of JSON: typed values are 8 deep, with 3 levels each at most
 MAX_LEGS: Final = 100
 MAX_ASSETS: Final = 16
@@ -69,7 +70,7 @@ def _members(value: object) -> Iterable[object]:
 class TypedArgument(PlanShape, frozen=True):
     """A value and its type; `typed_arguments.py` reads both."""
 
-    type: Annotated[str, Meta(max_length=60)]
+    type: Annotated[str, Meta(max_length=MAX_TYPE_CHARACTERS)]
     value: Any
 
     def __post_init__(self) -> None:

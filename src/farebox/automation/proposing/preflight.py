@@ -4,7 +4,7 @@ It also tells authors of contracts which rules of the convention (3.14) theirs b
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 from typing import Final, Protocol
 
 from farebox.automation.authority.stored_calls import RunCalls, decode_calls
@@ -26,6 +26,7 @@ from farebox.automation.proposing.preflight_report import PlanCheck, PreflightRe
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs.materialise import find_next
 from farebox.automation.runs.retries import ErrorClass
+from farebox.automation.runs.run_journal import RunJournal
 from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
@@ -70,6 +71,7 @@ class PreflightParts:
     dry_run: FirstRunTrial
     installs: InstallCosts
     database: Database
+    journal: RunJournal
 
 
 class Preflight:
@@ -103,8 +105,9 @@ class Preflight:
         else:
             tried = await self._parts.dry_run.try_first(plan, now)
         install, installing = _judge_install(await self._parts.installs.read(plan))
+        budget = await self._judge_budget(terms, tried.fee, now, first_at)
         return PreflightReport(
-            (*checks, *tried.checks, *installing),
+            (*checks, *tried.checks, *installing, *budget),
             tried.fee,
             first_at,
             tried.changes,
@@ -127,6 +130,24 @@ class Preflight:
             return passed("schedule", "A run is due while the plan lives."), first_at
         detail = "No run is due any more once the plan is paid and activated."
         return failed("schedule", detail), first_at
+
+    async def _judge_budget(
+        self, terms: PlanTerms, fee: Stroops | None, now: datetime, first_at: datetime | None
+    ) -> tuple[PlanCheck, ...]:
+        """Whether the first run would be missed because a budget of this UTC day is used up.
+
+        One that may land after midnight waits for the next day's.
+        """
+        midnight = datetime.combine(now.astimezone(UTC), time(), UTC) + timedelta(days=1)
+        if fee is None or (first_at or now) + terms.rule.lateness >= midnight:
+            return ()
+        used_up = await self._parts.journal.find_used_up(terms, fee, on=now.astimezone(UTC).date())
+        if used_up is None:
+            return ()
+        detail = (
+            f"The service pays for no such run before {midnight:%Y-%m-%dT%H:%M:%SZ}: {used_up}."
+        )
+        return (failed("budget", detail),)
 
     async def _check_code(self, terms: PlanTerms, calls: RunCalls) -> PlanCheck:
         target = calls.planned.calls[0].allowed.contract

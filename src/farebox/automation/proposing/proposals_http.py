@@ -36,6 +36,7 @@ from farebox.automation.proposing.wire import (
 from farebox.kernel.caller import Grant
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
+from farebox.kernel.json_text import UNDECODABLE, decode_json
 from farebox.kernel.networks import Network
 from farebox.kernel.pages import PaginationBody
 from farebox.stellar.simulation_slots import SimulationPurpose, simulating_for
@@ -322,8 +323,8 @@ async def _read_request(receive: Receive) -> ProposeRequest:
     """
     body = await read_body(receive)
     try:
-        return cast("ProposeRequest", _REQUEST.decode(body))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return cast("ProposeRequest", decode_json(body, _REQUEST))
+    except UNDECODABLE as error:
         member = member_of(error)
         refused = refuse_member(member, str(error))
         raise refused or UnreadableBody(_WORDS, member) from None

@@ -33,7 +33,9 @@ from farebox.kernel.pages import Moment, PaginationBody, PlaceBody
 MAX_TITLE: Final = 80
 _MOST_LATE_S: Final = 86_400
 _MOST_SAID: Final = 200  # characters of a decoder's words
-_OTHER: Final = "It has a value that is not taken here."
+# what a decoder says with a value or a name of the caller in it
+_REPEATS: Final = ("Invalid", "Object contains unknown field")
+_OTHER: Final = "It has a member or a value that is not taken here."
 
 TitleText = Annotated[
     str, Meta(min_length=1, max_length=MAX_TITLE, pattern=r"^[^\x00-\x1f\x7f]+$(?!\n)")
@@ -170,7 +172,7 @@ def refuse_member(member: str, error: str) -> AutomationRefused | None:
     `member` is the path that the decoder names, `error` what it says of it.
     """
     said = error.partition(" - at ")[0]
-    why = _OTHER if said.startswith("Invalid") or len(said) > _MOST_SAID else f"{said}."
+    why = _OTHER if said.startswith(_REPEATS) or len(said) > _MOST_SAID else f"{said}."
     if member == "spec" or member.startswith(("spec.", "spec[")):
         return spec_mismatch(member, why)
     if member == "schedule" or member.startswith("schedule."):

@@ -22,10 +22,10 @@ from farebox.automation.plans.proposal_state import (
 from farebox.automation.plans.proposal_transitions import may_move, move_proposal
 from farebox.automation.plans.quote import Quote
 from farebox.automation.plans.stored_plan import PlanCounters, StoredPlan
-from farebox.automation.runs import run_store
+from farebox.automation.runs import held_legs, run_store
 from farebox.automation.runs.credit_store import return_credit
 from farebox.automation.runs.event_store import add_event
-from farebox.automation.runs.materialise import materialise
+from farebox.automation.runs.materialise import find_next, materialise
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.storage.pool import Connection
 
@@ -72,13 +72,14 @@ async def move_plan(
     await _write(db, moved, now)
     if trigger is ProposalTrigger.ACTIVATE:
         await proposal_store.record_activation(db, plan.terms.id, at=now)
-    if ProposalEffect.MATERIALISE_RUNS in effects:
-        await materialise(db, moved, now)
+    is_topped_up = ProposalEffect.CREDIT_RUNS in effects and moved.state is ProposalState.ACTIVE
+    if ProposalEffect.MATERIALISE_RUNS in effects or (is_topped_up and not moved.is_cancelling):
+        await _materialise(db, moved, trigger, now)
     if ProposalEffect.SHRED_KEY in effects:
         await proposal_store.shred_key(db, plan.terms.id)
         moved = replace(moved, delegate_key=None)
-    data = {"from": plan.state, "to": moved.state, "reason": reason}
-    await add_event(db, plan.terms.id, f"plan.{trigger}", data)
+    told = {"from": plan.state, "to": moved.state, "reason": reason}
+    await add_event(db, plan.terms.id, f"plan.{trigger}", told)
     return moved
 
 
@@ -93,9 +94,10 @@ async def _end_runs(
 ) -> StoredPlan:
     """End the runs that the move ends, and return what the plan holds for unused ones."""
     if ProposalEffect.STOP_RUNS in effects:
-        if trigger is ProposalTrigger.PAUSE:
+        is_pause = trigger is ProposalTrigger.PAUSE
+        if is_pause:
             await run_store.forget_future(db, plan.terms.id, now=now)
-        plan = await _stop_runs(db, plan, reason or trigger.value)
+        plan = await _stop_runs(db, plan, reason or trigger.value, is_pause=is_pause)
     if ProposalEffect.RETURN_RUNS in effects:
         return await _return_runs(db, plan)
     return plan
@@ -127,8 +129,21 @@ async def _write(db: Connection, plan: StoredPlan, now: datetime) -> None:
     )
 
 
+async def _materialise(
+    db: Connection, plan: StoredPlan, trigger: ProposalTrigger, now: datetime
+) -> None:
+    """Insert the next runs; where none is due, a pass of `PlanUpkeep` looks what else is left."""
+    if trigger is ProposalTrigger.RESUME:
+        await held_legs.release_held(db, plan.terms.id)
+    if not await materialise(db, plan, now):
+        await proposal_store.write_overdue(db, plan.terms.id, now)
+
+
 async def settle_plan(db: Connection, plan: StoredPlan, now: datetime) -> StoredPlan:
-    """What follows for a locked plan whose run has ended: cancelled, completed, or the next run."""
+    """What follows for a locked plan whose run has ended: cancelled, completed, or the next run.
+
+    While the legs of a run may be repeated the plan stays: it is overdue at their deadline.
+    """
     is_busy = await run_store.has_unresolved(db, plan.terms.id)
     facts = ProposalFacts(
         is_cancelling=plan.is_cancelling,
@@ -136,27 +151,46 @@ async def settle_plan(db: Connection, plan: StoredPlan, now: datetime) -> Stored
         runs_left=plan.counters.runs_left,
     )
     if plan.is_cancelling and not is_busy:
-        return await move_plan(db, plan, ProposalTrigger.CANCEL, facts, now=now)
-    if plan.state is not ProposalState.ACTIVE or is_busy:
+        reason = plan.reason
+        return await move_plan(db, plan, ProposalTrigger.CANCEL, facts, now=now, reason=reason)
+    if is_busy or plan.state not in (ProposalState.ACTIVE, ProposalState.PAUSED):
         return plan
-    has_next = await materialise(db, plan, now)
-    facts = replace(facts, schedule_is_exhausted=not has_next)
+    is_paused, has_runs = plan.state is ProposalState.PAUSED, plan.counters.runs_left > 0
+    if is_paused:
+        has_next = has_runs or await find_next(db, plan.terms, now) is not None
+    else:
+        has_next = await materialise(db, plan, now)
+    if has_next and (has_runs or is_paused):
+        return plan
+    until = await held_legs.find_paid_end(db, plan.terms, now=now, has_runs=has_runs)
+    facts = replace(facts, schedule_is_exhausted=not has_next, has_paid_legs=until is not None)
     if may_move(plan.state, ProposalTrigger.COMPLETE, facts):
         return await move_plan(db, plan, ProposalTrigger.COMPLETE, facts, now=now)
+    if until is not None:
+        until = min(until, plan.terms.window.not_after)
+        await proposal_store.write_overdue(db, plan.terms.id, until)
     return plan
 
 
-async def _stop_runs(db: Connection, plan: StoredPlan, reason: str) -> StoredPlan:
-    """End the waiting runs; a run of which legs have succeeded used its credit."""
+async def _stop_runs(
+    db: Connection, plan: StoredPlan, reason: str, *, is_pause: bool
+) -> StoredPlan:
+    """End the waiting runs; a run of which legs have succeeded used its credit.
+
+    While the plan pauses, the other legs of such a run wait for it: they are paid.
+    """
     waiting = {run.run_index for run in await run_store.list_open(db, plan.terms.id)}
-    await run_store.withdraw_waiting(db, plan.terms.id, reason=reason)
+    await run_store.withdraw_waiting(db, plan.terms.id, reason=reason, keeps_begun=is_pause)
+    if is_pause:
+        await held_legs.hold_waiting(db, plan.terms.id)
     await channel_store.free_finished(db, plan.terms.id)
     for index in waiting if plan.terms.legs > 1 else ():
         legs = await run_store.list_legs(db, plan.terms.id, index)
         is_over, is_charged = all(leg.is_final for leg in legs), any(leg.is_charged for leg in legs)
-        if is_over and not is_charged and any(leg.has_happened for leg in legs):
-            fee = plan.counters.credit.run_fee
-            await run_store.write_charged_fee(db, plan.terms.id, index, fee)
+        is_stopped = is_over or is_pause
+        if is_stopped and not is_charged and any(leg.has_happened for leg in legs):
+            fee, place = plan.counters.credit.run_fee, (plan.terms.id, index)
+            await run_store.write_charged_fee(db, *place, fee, is_charged=not is_over)
             plan = replace(plan, counters=plan.counters.use_run())
     return plan
 

@@ -24,7 +24,7 @@ class Run:
     `due_at` is None for a final run, and for one that waits for an earlier one of its plan. The
     lease of `lease_epoch` is needed for every change. `channel` and `channel_sequence` are kept by
     all attempts until the run is resolved. In `checked_ledger` a condition held last. `is_charged`:
-    the run was partial, and used its credit, before the owner repeated this leg.
+    the run used its credit before this leg was made: it was paused, or its owner repeats the leg.
     `charged_fee` is the quoted fee of a run that has used its credit and has several legs.
     """
 

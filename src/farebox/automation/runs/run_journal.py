@@ -6,7 +6,7 @@ one transaction for each change. The plan's row is locked before the run's.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -16,13 +16,18 @@ from farebox.automation.authority import presigned_store
 from farebox.automation.paymaster import budget_store, channel_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets, RunCharge, SpendScope
 from farebox.automation.plans import proposal_store
-from farebox.automation.plans.proposal_state import PauseReason, ProposalFacts, ProposalTrigger
+from farebox.automation.plans.proposal_state import (
+    PauseReason,
+    ProposalFacts,
+    ProposalState,
+    ProposalTrigger,
+)
 from farebox.automation.plans.proposal_transitions import may_move
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.automation.plans.stored_plan import StoredPlan
-from farebox.automation.runs import attempt_store, claim_store, run_store
+from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.runs import attempt_store, claim_store, held_legs, run_store
 from farebox.automation.runs.classify_error import lacks_balance
-from farebox.automation.runs.event_store import add_event
+from farebox.automation.runs.event_store import add_run_event
 from farebox.automation.runs.finish_leg import MOST_FAILURES, finish_leg
 from farebox.automation.runs.move_plan import move_plan, settle_plan
 from farebox.automation.runs.receipt import TokenChange
@@ -99,6 +104,7 @@ class RunEnd:
     fee_now: Stroops | None = None
 
 
+PLAN_STOPPED = "plan_stopped"  # the reason of a run
 _NOTHING_ELSE = RunEnd()
 _MOST_CEILINGS = 2
 
@@ -180,7 +186,7 @@ class RunJournal:
         sealed: bytes,
     ) -> None:
         plan = await proposal_store.lock_plan(db, run.proposal_id)
-        if plan is None or not plan.may_run:
+        if plan is None or not plan.may_make(is_charged=run.is_charged):
             raise _NotRecorded(AttemptRecording.PLAN_STOPPED)
         if not await run_store.save_run(db, run, after):
             raise _NotRecorded(AttemptRecording.LEASE_LOST)
@@ -201,6 +207,20 @@ class RunJournal:
         used_up = await budget_store.reserve(db, charge, self._budgets)
         if used_up is not None:
             raise _NotRecorded(_USED_UP[used_up])
+
+    async def find_used_up(
+        self, terms: PlanTerms, fee: Stroops, *, on: date
+    ) -> AttemptRecording | None:
+        """The budget of a day that a transaction of a plan does not fit in; None where it fits.
+
+        Raises:
+            DatabaseUnavailable: it is not known.
+        """
+        async with self._database.connection() as db:
+            is_new = await budget_store.is_new_owner(db, terms.owner, terms.network)
+            charge = RunCharge(terms.network, terms.owner, on, fee, is_new_owner=is_new)
+            used_up = await budget_store.find_used_up(db, charge, self._budgets)
+        return None if used_up is None else _USED_UP[used_up]
 
     async def mark_sent(self, attempt: Attempt) -> None:
         """Record that a node took an attempt's envelope.
@@ -249,9 +269,30 @@ class RunJournal:
                 await presigned_store.mark_used(
                     db, plan.terms.id, run_index=run.run_index, leg_index=run.leg_index
                 )
-            await _add_run_event(db, after)
+            await add_run_event(db, after)
             await self._follow(db, plan, run, after, transition.effects, end, now)
         return after
+
+    async def stop(self, run: Run, reason: str, pause: PauseReason | None = None) -> Run | None:
+        """End a claimed run that its plan does not make now; None when the lease was lost.
+
+        A leg of a run that has begun waits until the plan is resumed, or its deadline. `pause`
+        pauses the plan.
+
+        Raises:
+            DatabaseUnavailable: as `move`.
+        """
+        async with self._database.connection() as db:
+            plan = await proposal_store.find_plan(db, run.proposal_id)
+            stored = await claim_store.find_run(db, run.id)
+            if plan is None or stored is None:
+                return None
+            is_held = await held_legs.has_begun(db, run) and not plan.is_cancelling
+        goes_on = plan.may_make(is_charged=stored.is_charged)
+        after, end = replace(run.without_channel(), reason=reason), RunEnd(pause=pause)
+        if is_held and (goes_on or plan.state is ProposalState.PAUSED):
+            return await self.move(run, RunTrigger.DEFER, held_legs.hold(after), end)
+        return await self.move(run, RunTrigger.WITHDRAW, after, end)
 
     async def _follow(
         self,
@@ -292,6 +333,8 @@ class RunJournal:
             )
         elif after.is_final or plan.is_cancelling:
             await settle_plan(db, plan, now)
+        elif after.reason == PLAN_STOPPED and plan.state is ProposalState.ACTIVE:
+            await run_store.make_due(db, after.id, now)  # it was resumed meanwhile
 
     async def _end_attempt(self, db: Connection, ended: EndedAttempt | None) -> None:
         """Record an attempt's outcome, and give back what it did not cost.
@@ -354,19 +397,3 @@ def _pause_reason(plan: StoredPlan, run: Run, effects: Sequence[RunEffect]) -> P
         is_low = lacks_balance(run.error_class, run.error_code)
         return PauseReason.LOW_BALANCE if is_low else PauseReason.FAILED_RUNS
     return PauseReason.FEE_CEILING if plan.counters.ceilings_hit >= _MOST_CEILINGS else None
-
-
-async def _add_run_event(db: Connection, run: Run) -> None:
-    if run.state is RunState.DEFERRED and run.error_class is None:
-        return  # a poll that said no
-    data = {
-        "run": run.id,
-        "runIndex": run.run_index,
-        "legIndex": run.leg_index,
-        "reason": run.reason,
-        "errorClass": run.error_class,
-        "errorCode": run.error_code,
-        "transaction": None if run.tx_hash is None else run.tx_hash.hex(),
-    }
-    told = {name: value for name, value in data.items() if value is not None}
-    await add_event(db, run.proposal_id, f"run.{run.state}", told)

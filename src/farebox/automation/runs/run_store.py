@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, LiteralString
 
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.claim_store import COLUMNS, read_run_row
@@ -15,6 +15,13 @@ from farebox.kernel.ids import new_id
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
 
+# a waiting leg `r` of a run that has begun: another leg of it has landed, or may have
+HAS_BEGUN: Final[LiteralString] = """
+    (r.is_charged OR EXISTS (
+        SELECT FROM automation_runs s
+        WHERE s.proposal_id = r.proposal_id AND s.run_index = r.run_index
+          AND s.state IN ('succeeded', 'submitted', 'reconciling')))
+"""
 _WOKEN: Final = 8  # runs: more than that are not paid for by one that ended
 
 
@@ -195,19 +202,26 @@ async def find_last_used(db: Connection, proposal_id: str) -> tuple[int, int] | 
     return None if row is None else (row["run_index"], row["leg_index"])
 
 
-async def withdraw_waiting(db: Connection, proposal_id: str, *, reason: str) -> int:
-    """End every waiting run of a locked plan: nothing of it is under way; their number."""
+async def withdraw_waiting(
+    db: Connection, proposal_id: str, *, reason: str, keeps_begun: bool = False
+) -> int:
+    """End every waiting run of a locked plan: nothing of it is under way; their number.
+
+    `keeps_begun`: legs of a run that has begun go on waiting.
+    """
     rows = await db.fetch(
-        """
-        UPDATE automation_runs
+        f"""
+        UPDATE automation_runs r
         SET state = $3, state_reason = $2, due_at = NULL, finished_at = clock_timestamp(),
             channel = NULL, channel_sequence = NULL, updated_at = clock_timestamp()
         WHERE proposal_id = $1 AND state IN ('scheduled', 'deferred', 'retry_wait')
+          AND NOT ($4 AND {HAS_BEGUN})
         RETURNING id
         """,
         proposal_id,
         reason,
         RunState.SKIPPED.value,
+        keeps_begun,
     )
     return len(rows)
 
@@ -254,11 +268,11 @@ async def forget_unsent(db: Connection, proposal_id: str) -> None:
 
 
 async def count_open(db: Connection, proposal_id: str) -> int:
-    """How many runs of a plan are not final, of however many legs."""
+    """How many runs of a plan are not final and use a paid one, of however many legs."""
     found: int = await db.fetchval(
         """
         SELECT count(DISTINCT run_index) FROM automation_runs
-        WHERE proposal_id = $1 AND finished_at IS NULL
+        WHERE proposal_id = $1 AND finished_at IS NULL AND NOT is_charged
         """,
         proposal_id,
     )

@@ -1,7 +1,7 @@
 """Cron expressions of five fields: read, and walked over local times without a zone.
 
-`cronsim` reads the fields and walks them. It would run a repeated hour twice where the hour is a
-wildcard; so it only sees local times without a zone here, and `local_time.py` has the DST rule.
+`cronsim` reads the fields and walks them. It only sees local times without a zone here:
+`due_times.py` has the DST rule.
 """
 
 import re
@@ -42,6 +42,12 @@ def _is_one_number(first: str, last: str) -> bool:
     if first.isdigit() and last.isdigit():
         return int(first) == int(last)
     return first == last or first.isdigit() or last.isdigit()
+
+
+def has_wildcard(expression: str) -> bool:
+    """Whether the minute or the hour begins with `*`: the schedule is an interval (cron(8))."""
+    minute, hour, *_ = expression.split()
+    return minute.startswith("*") or hour.startswith("*")
 
 
 def later_wall_times(expression: str, after: datetime) -> Iterator[datetime]:

@@ -1,19 +1,31 @@
-"""The moments at which a schedule is due, forwards and backwards, inside a plan's window."""
+"""The moments at which a schedule is due, forwards and backwards, inside a plan's window.
 
+When the clocks change, a cron schedule with a wildcard in its minute or hour goes by the clock: it
+keeps its interval in an hour that is repeated, and in one that is skipped nothing is due. A fixed
+time runs once: in its first occurrence, or at the next valid moment (cron(8), Notes).
+"""
+
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Final, assert_never
 from zoneinfo import ZoneInfo
 
 from farebox.automation.plan_window import PlanWindow
-from farebox.automation.schedules.cron import earlier_wall_times, later_wall_times
+from farebox.automation.schedules.cron import (
+    earlier_wall_times,
+    has_wildcard,
+    later_wall_times,
+)
 from farebox.automation.schedules.local_time import (
     ClockEffect,
+    earliest_wall_time,
     find_zone,
     latest_wall_time,
     moment_of,
-    wall_time,
+    occurrences_of,
 )
 from farebox.automation.schedules.schedule import (
     ConditionSchedule,
@@ -101,18 +113,41 @@ def _last_step(start: datetime, step: timedelta, until: datetime) -> DueTime | N
 
 
 def _cron_times(schedule: CronSchedule, beyond: datetime) -> Iterator[DueTime]:
-    zone, last = zone_of(schedule), beyond
-    for wall in later_wall_times(schedule.expr, wall_time(beyond, zone)):
-        at, effect = moment_of(wall, zone)
-        if at > last:  # several skipped times are one run, and so is the one due at that moment
-            last = at
-            yield DueTime(at, effect, wall)
+    last = beyond
+    for due in _in_order(schedule, earliest_wall_time(beyond, zone_of(schedule))):
+        if due.at > last:  # several skipped times are one run, and so is the one due at that moment
+            last = due.at
+            yield due
+
+
+def _in_order(schedule: CronSchedule, after: datetime) -> Iterator[DueTime]:
+    """The due times of the local times later than `after`, in the order of their moments."""
+    zone, is_interval = zone_of(schedule), has_wildcard(schedule.expr)
+    repeated = deque[DueTime]()  # second occurrences, which follow all the first ones
+    for wall in later_wall_times(schedule.expr, after):
+        found = _due_at(wall, zone, is_interval=is_interval)
+        if found:
+            while repeated and repeated[0].at < found[0].at:
+                yield repeated.popleft()
+            yield found[0]
+            repeated.extend(found[1:])
+    yield from repeated
+
+
+def _due_at(wall: datetime, zone: ZoneInfo, *, is_interval: bool) -> list[DueTime]:
+    """The due times that a matching local time stands for, rising."""
+    if is_interval:
+        return [DueTime(at, wall=wall) for at in occurrences_of(wall, zone)]
+    at, effect = moment_of(wall, zone)
+    return [DueTime(at, effect, wall)]
 
 
 def _last_cron_time(schedule: CronSchedule, until: datetime) -> DueTime | None:
-    zone = zone_of(schedule)
+    zone, is_interval = zone_of(schedule), has_wildcard(schedule.expr)
     for wall in earlier_wall_times(schedule.expr, latest_wall_time(until, zone)):
-        at, effect = moment_of(wall, zone)
-        if at <= until:
-            return DueTime(at, effect, wall)
+        found = _due_at(wall, zone, is_interval=is_interval)
+        if found and found[0].at <= until:
+            since = found[0].at - _JUST_BEFORE  # second occurrences may follow
+            due = takewhile(lambda each: each.at <= until, _cron_times(schedule, since))
+            return deque(due, maxlen=1).pop()
     return None

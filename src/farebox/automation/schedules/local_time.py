@@ -1,8 +1,4 @@
-"""Local times of a time zone as moments, with the DST rule, and the zone's clock changes.
-
-A local time that the clocks skip stands for the next valid moment, one that they repeat for its
-first occurrence (3.3 of the design; `fold` as in PEP 495).
-"""
+"""Local times of a time zone as moments, and the zone's clock changes (`fold` as in PEP 495)."""
 
 import re
 import zoneinfo
@@ -53,7 +49,11 @@ def find_zone(name: str) -> ZoneInfo | None:
 
 
 def moment_of(wall: datetime, zone: ZoneInfo) -> tuple[datetime, ClockEffect]:
-    """The moment (UTC) of a local time by the DST rule; `wall` has no zone of its own."""
+    """The moment (UTC) that stands for a local time; `wall` has no zone of its own.
+
+    A local time that the clocks skip stands for the next valid moment, one that they repeat for its
+    first occurrence (3.3 of the design).
+    """
     first, second = (_offset(wall.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
     if first == second:
         return (wall - first).replace(tzinfo=UTC), ClockEffect.NONE
@@ -63,20 +63,43 @@ def moment_of(wall: datetime, zone: ZoneInfo) -> tuple[datetime, ClockEffect]:
     return _find_change(before, after, zone), ClockEffect.SKIPPED
 
 
+def occurrences_of(wall: datetime, zone: ZoneInfo) -> tuple[datetime, ...]:
+    """The moments (UTC) at which the clocks show a local time: none, one or two."""
+    first, second = (_offset(wall.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
+    if first < second:
+        return ()
+    offsets = (first,) if first == second else (first, second)
+    return tuple((wall - offset).replace(tzinfo=UTC) for offset in offsets)
+
+
 def wall_time(moment: datetime, zone: ZoneInfo) -> datetime:
     """The local time of a moment, without its zone."""
     return moment.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
+def earliest_wall_time(moment: datetime, zone: ZoneInfo) -> datetime:
+    """A local time that none shown after `moment` is earlier than, without its zone.
+
+    It is earlier than the present one before the clocks repeat an hour.
+    """
+    repeated = _repeated_time(moment, zone)
+    return wall_time(moment, zone) - (timedelta(0) if moment.astimezone(zone).fold else repeated)
+
+
 def latest_wall_time(moment: datetime, zone: ZoneInfo) -> datetime:
-    """The latest local time that has been shown up to `moment`, without its zone.
+    """A local time that none shown up to `moment` is later than, without its zone.
 
     It is later than the present one while the clocks repeat an hour.
     """
+    repeated = _repeated_time(moment, zone)
+    return wall_time(moment, zone) + (repeated if moment.astimezone(zone).fold else timedelta(0))
+
+
+def _repeated_time(moment: datetime, zone: ZoneInfo) -> timedelta:
+    """How much the clocks go back around a moment whose local time they show twice; else 0."""
     local = moment.astimezone(zone)
     repeated = _offset(local.replace(fold=0)) - _offset(local.replace(fold=1))
-    wall = local.replace(tzinfo=None, fold=0)
-    return wall + repeated if local.fold and repeated > timedelta(0) else wall
+    return max(repeated, timedelta(0))
 
 
 def offset_at(moment: datetime, zone: ZoneInfo) -> timedelta:

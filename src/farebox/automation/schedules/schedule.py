@@ -36,8 +36,9 @@ class IntervalSchedule(ScheduleShape, frozen=True, tag="interval"):
 class CronSchedule(ScheduleShape, frozen=True, tag="cron"):
     """A run at each local time that matches the five fields of `expr`.
 
-    A local time that the clocks skip runs at the next valid moment, together with whatever else is
-    due then; one that they repeat runs at its first occurrence only.
+    With `*` or `*/n` for the minute or the hour it goes by the clock: in an hour that is repeated
+    it keeps its interval. A fixed local time that the clocks skip runs at the next valid moment,
+    together with whatever else is due then; one that they repeat runs at its first occurrence only.
     """
 
     expr: Annotated[str, Meta(max_length=MAX_EXPRESSION_CHARACTERS)]

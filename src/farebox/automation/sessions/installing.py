@@ -127,7 +127,8 @@ class SessionInstallations:
             case SponsoredLanded(tx_hash=tx_hash):
                 return await self._require(terms, tx_hash)
             case SponsoredPending(None):
-                raise NetworkUnavailable
+                why = "An installation of the plan is being sent: ask again in some seconds."
+                raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, why)
             case SponsoredPending(tx_hash):
                 return InstallPending(tx_hash or b"")
             case SponsoredRefused(code):

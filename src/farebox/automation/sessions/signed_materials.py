@@ -25,7 +25,7 @@ from farebox.automation.plan_body import (
     SessionContractBody,
     SignableEntryBody,
 )
-from farebox.automation.plans.proposal_state import ProposalState
+from farebox.automation.plans.proposal_state import TERMINAL_STATES, ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode, SessionSpec
 from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
@@ -111,7 +111,7 @@ class SignedMaterials:
             state=SessionState.MATERIAL_ISSUED if stored is None else stored.state,
             generation=kind,
             install=install,
-            revoke=await self._revoke(terms, spec, stored, reading),
+            revoke=await self._revoke(plan, spec, stored, reading),
             verifier=None if is_mandate else needs.trees.session_contracts().verifier,
             valid_until_ledger=until,
             contracts=self._contracts(terms),
@@ -161,13 +161,18 @@ class SignedMaterials:
 
     async def _revoke(
         self,
-        terms: PlanTerms,
+        plan: StoredPlan,
         spec: SessionSpec,
         stored: StoredSession | None,
         reading: LedgerReading,
     ) -> RevokeBody | None:
-        """What ends the session by the owner alone; None while nothing is installed."""
-        if stored is None or stored.installed_ledger is None:
+        """What ends the session by the owner alone; None while nothing is installed.
+
+        What was issued for a plan that has ended may still land: it is revoked by its addresses.
+        """
+        terms = plan.terms
+        is_recorded = stored is not None and stored.installed_ledger is not None
+        if not is_recorded and plan.state not in TERMINAL_STATES:
             return None
         calls = self._revocations(terms, spec, stored)
         first = await self._needs.transactions.build(terms.owner, spec.account, calls[0], reading)
@@ -177,16 +182,18 @@ class SignedMaterials:
         )
 
     def _revocations(
-        self, terms: PlanTerms, spec: SessionSpec, stored: StoredSession
+        self, terms: PlanTerms, spec: SessionSpec, stored: StoredSession | None
     ) -> Sequence[Invocation]:
         trees = self._needs.trees
         if terms.mode is AuthorityMode.MANDATE:
-            return revoke_mandate(spec, stored.mandate or trees.mandate(terms))
+            recorded = None if stored is None else stored.mandate
+            return revoke_mandate(spec, recorded or trees.mandate(terms))
         contracts = trees.session_contracts()
-        return (
-            close_session(spec, terms.policy_id, stored.guard or contracts.guard),
-            remove_session(spec, contracts.installer, stored.rule_ids),
-        )
+        guard = None if stored is None else stored.guard
+        closed = close_session(spec, terms.policy_id, guard or contracts.guard)
+        if stored is None or not stored.rule_ids:  # they are not known before it is installed
+            return (closed,)
+        return closed, remove_session(spec, contracts.installer, stored.rule_ids)
 
     def _contracts(self, terms: PlanTerms) -> list[SessionContractBody]:
         trees = self._needs.trees

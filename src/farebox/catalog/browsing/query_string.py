@@ -19,8 +19,10 @@ from farebox.kernel.errors import Refusal
 
 MAX_BYTES: Final = 16_384  # of the query string
 MAX_PARAMETERS: Final = 64
+MAX_VALUE: Final = 1_000  # characters of a filter's value
 DEFAULT_LIMIT: Final = 20
-MAX_LIMIT: Final = 100
+MAX_LIMIT: Final = 100  # listings on a page
+MOST_ASKED: Final = 2**31  # for a page: as many as clients' integers have
 MAX_OFFSET: Final = 2**63 - 1
 FILTER_NAMES: Final = frozenset(("type", "network", "payTo", "scheme", "extensions", "extension"))
 _DIGITS: Final = re.compile(r"[0-9]+\Z", re.ASCII)
@@ -43,7 +45,7 @@ def read_query_string(raw: bytes) -> QueryParameters:
     """Decode the parameters of a query string.
 
     Raises:
-        BadQuery: it is too long, has too many parameters or is not UTF-8 once decoded.
+        InvalidQueryString: it is too long, has too many parameters or is not UTF-8 once decoded.
     """
     if len(raw) > MAX_BYTES:
         raise InvalidQueryString(
@@ -69,11 +71,12 @@ def _decode(raw: bytes) -> str:
         raise InvalidQueryString(ErrorCode.INVALID_QUERY_STRING, words) from None
 
 
-def read_text(parameters: QueryParameters, name: str) -> str | None:
+def read_text(parameters: QueryParameters, name: str, *, max_length: int = MAX_VALUE) -> str | None:
     """Read the value of a parameter; None when it is absent.
 
     Raises:
-        BadQuery: it has two values, an empty one or one with control characters.
+        InvalidQueryString: it has two values, an empty one, one of more than `max_length`
+            characters or one with control characters.
     """
     distinct = set(parameters.values.get(name, ()))
     if not distinct:
@@ -87,6 +90,9 @@ def read_text(parameters: QueryParameters, name: str) -> str | None:
         raise InvalidQueryString(
             ErrorCode.EMPTY_PARAMETER, f"The parameter {name} has an empty value."
         )
+    if len(value) > max_length:
+        words = f"The parameter {name} has more than {max_length} characters."
+        raise InvalidQueryString(ErrorCode.INVALID_QUERY_STRING, words)
     if any(unicodedata.category(character) == "Cc" for character in value):
         words = f"The parameter {name} contains control characters."
         raise InvalidQueryString(ErrorCode.CONTROL_CHARACTERS, words)
@@ -97,7 +103,7 @@ def read_filters(parameters: QueryParameters) -> ListingFilters:
     """Read the filters; `extension` is an alias of `extensions`.
 
     Raises:
-        BadQuery: as `read_text`, or the alias has another value.
+        InvalidQueryString: as `read_text`, or the alias has another value.
     """
     extensions, extension = (read_text(parameters, name) for name in ("extensions", "extension"))
     if None not in (extensions, extension) and extensions != extension:
@@ -121,11 +127,11 @@ def read_limit(parameters: QueryParameters, *, most: int = MAX_LIMIT) -> int:
     """Read the page size: at least 1, capped at `most`.
 
     Raises:
-        BadQuery: it is not a positive whole number in plain digits.
+        InvalidQueryString: it is not a positive whole number in plain digits, or above 2³¹.
     """
-    text = read_text(parameters, "limit")
+    text = read_text(parameters, "limit", max_length=MAX_BYTES)
     limit = DEFAULT_LIMIT if text is None else _parse_whole_number(text)
-    if not limit:
+    if not limit or limit > MOST_ASKED:
         raise InvalidQueryString(ErrorCode.INVALID_LIMIT)
     return min(limit, most)
 
@@ -134,9 +140,10 @@ def read_offset(parameters: QueryParameters) -> int:
     """Read the number of listings to skip.
 
     Raises:
-        BadQuery: it is not a whole number from 0 on in plain digits, or does not fit 63 bits.
+        InvalidQueryString: it is not a whole number from 0 on in plain digits, or does not
+            fit 63 bits.
     """
-    text = read_text(parameters, "offset")
+    text = read_text(parameters, "offset", max_length=MAX_BYTES)
     offset = 0 if text is None else _parse_whole_number(text)
     if offset is None or offset > MAX_OFFSET:
         raise InvalidQueryString(ErrorCode.INVALID_OFFSET)
@@ -154,7 +161,7 @@ def read_flag(parameters: QueryParameters, name: str) -> bool:
     """Read a flag: true for `true` and `1`, false when absent.
 
     Raises:
-        BadQuery: it is none of `true`, `1`, `false` and `0`.
+        InvalidQueryString: it is none of `true`, `1`, `false` and `0`.
     """
     text = read_text(parameters, name)
     if text not in (None, "true", "1", "false", "0"):

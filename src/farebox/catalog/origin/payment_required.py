@@ -11,6 +11,7 @@ import msgspec
 
 from farebox.kernel.addresses import Address, parse_contract, parse_party
 from farebox.kernel.amounts import BaseUnits, parse_base_units
+from farebox.kernel.json_text import read_number
 from farebox.kernel.networks import Network, parse_network
 from farebox.x402.wire import SCHEME, X402_VERSION
 
@@ -70,7 +71,7 @@ class OriginClient(Protocol):
 
 
 class _PaymentRequired(msgspec.Struct):
-    x402_version: int = msgspec.field(name="x402Version")
+    x402_version: object = msgspec.field(name="x402Version")
     accepts: list[msgspec.Raw]
 
 
@@ -82,7 +83,7 @@ class _Accepted(msgspec.Struct, rename="camel"):
     pay_to: str
 
 
-_DOCUMENT: Final = msgspec.json.Decoder(_PaymentRequired)
+_DOCUMENT: Final = msgspec.json.Decoder(_PaymentRequired, float_hook=read_number)
 _ENTRY: Final = msgspec.json.Decoder(_Accepted)
 
 

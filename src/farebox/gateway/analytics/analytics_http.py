@@ -85,9 +85,9 @@ class ShowAnalytics:
         self._analytics, self._wrappers = analytics, wrappers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        page, days = read_page(scope["query_string"], RequestPlace), _read_days(scope)
         wrapper_id = scope["path_params"]["id"]
         await self._wrappers.find(caller_of(scope).owner, wrapper_id)
-        page, days = read_page(scope["query_string"], RequestPlace), _read_days(scope)
         after = page.after.place if page.after else None
         read = await self._analytics.read(
             wrapper_id,

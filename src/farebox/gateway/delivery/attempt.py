@@ -69,6 +69,16 @@ class DeliveryAttempt:
         left = timedelta(0) if until is None else until - clock.now()
         self._ends_at = clock.monotonic() + left.total_seconds()
 
+    @property
+    def payment(self) -> GatewayPayment:
+        """The payment as the attempt began."""
+        return self._payment
+
+    @property
+    def left_s(self) -> float:
+        """The seconds until the time of the attempt has passed."""
+        return self._ends_at - self._clock.monotonic()
+
     async def find_held(self) -> KeptResponse | None:
         """Find the response of an earlier attempt, whose buyer had left.
 
@@ -126,7 +136,7 @@ class DeliveryAttempt:
         Raises:
             AttemptLost: it has.
         """
-        if self._clock.monotonic() >= self._ends_at:
+        if self.left_s <= 0:
             raise AttemptLost
 
     async def deliver(self, status: int, response: KeptResponse | None) -> None:

@@ -28,6 +28,8 @@ from farebox.outbound.faults import (
 from farebox.outbound.target import Target, parse_target
 from farebox.storage.pool import Database
 
+_RECORD_S: Final = 5.0  # of an attempt's time, to record its end after its buyer's time
+
 
 class ResponseCut(Exception):
     """The response broke after a part was passed on: the connection must be cut."""
@@ -61,7 +63,8 @@ class Deliverer:
         on; a longer one is passed on as it comes, and recorded before what marks its end. A stream
         of events is recorded after its first event. An attempt whose buyer left before the request
         was sent does not count; a short response that its buyer did not wait for is stored for the
-        next attempt.
+        next attempt. A buyer who takes the response slowly uses up its own time, and not the
+        upstream's; at the end of that time it counts as gone.
 
         Args:
             attempt: the payment as its attempt began.
@@ -78,6 +81,7 @@ class Deliverer:
         one = DeliveryAttempt(
             self._database, self._keeper, self._clock, attempt, may_repeat=may_repeat
         )
+        writer.limit_time(one.left_s - _RECORD_S)
         passed = PassedResponse(one, writer, HiddenValue(request.credential), kept_bytes)
         try:
             return await self._attempt(one, request, writer, passed)
@@ -124,8 +128,7 @@ class Deliverer:
             fault = _fault_of(error, is_limited=limited is not request)
             if passed.is_recorded:
                 raise ResponseCut(fault) from error
-            if fault is not DeliveryFault.ABOVE_LIMIT:
-                self._relay.record_failure(request.url)
+            self._relay.record_error(one.payment, error)
             failed = await one.fail(fault)
             if passed.is_started:
                 raise ResponseCut(fault) from error
@@ -141,15 +144,15 @@ class Deliverer:
         """
         try:
             async with self._relay.call(request) as response:
-                if is_delivered_status(response.status):
-                    await passed.run(response, _host_of(request.url))
-                    self._relay.record_success(request.url)
-                    return None
                 status = response.status
-                self._relay.record_failure(request.url)
-                return await one.fail(DeliveryFault.STATUS, may_repeat=True, status=status)
+                if not is_delivered_status(status):
+                    self._relay.record_status(one.payment, status)
+                    return await one.fail(DeliveryFault.STATUS, may_repeat=True, status=status)
+                await passed.run(response, _host_of(request.url))
+                self._relay.record_status(one.payment, status)
+                return None
         except (CallRefused, CallNotSent) as error:
-            self._relay.record_failure(request.url, error)
+            self._relay.record_error(one.payment, error)
             if isinstance(error, CallNotSent) and error.is_own_congestion:
                 return await one.give_back()
             return await one.fail(DeliveryFault.NOT_REACHED, may_repeat=True)

@@ -39,6 +39,10 @@ class ResponseWriter(Protocol):
         """Whether the connection is gone, as far as the server knows now."""
         ...
 
+    def limit_time(self, within_s: float) -> None:
+        """Bound the time from now until the last byte was taken."""
+        ...
+
     def while_connected(self) -> AbstractAsyncContextManager[None]:
         """End what waits in the block once the buyer has left."""
         ...

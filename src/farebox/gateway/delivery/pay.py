@@ -47,6 +47,7 @@ from farebox.gateway.payment import (
     PaymentState,
     PresentedRequest,
 )
+from farebox.gateway.relay.relay import UpstreamSlot
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
@@ -83,12 +84,13 @@ class PaymentSettler(SettlementJudge, Protocol):
 class PaidRequest:
     """A request with the payment that is presented for it; both passed every check.
 
-    `is_for_sale`: the payment is for the wrapper's terms of now. Another one may only continue a
-    request that was paid before.
+    `slot` is taken by the one call that acts for the payment. `is_for_sale`: the payment is for the
+    wrapper's terms of now. Another one may only continue a request that was paid before.
     """
 
     new: NewPayment
     settle: SettleRequest
+    slot: UpstreamSlot
     is_private: bool  # the payment holds an identifier, which is on no ledger
     is_for_sale: bool = True
 
@@ -138,6 +140,7 @@ class Payer:
         is released when the payment certainly did not land.
 
         Raises:
+            UpstreamUnavailable: there is no slot for the request; nothing was sent.
             KeyConflict: the buyer's payment identifier names another payment; nothing was sent.
             NothingSent: the service could not act; the same request may be repeated.
             Outage: likewise.
@@ -148,6 +151,7 @@ class Payer:
                 outcome = await self._look(request, known)
                 if outcome is not None:
                     return outcome
+                request.slot.release()
                 if self._clock.monotonic() >= until:
                     return await self._give_up(request)
                 await self._clock.sleep(_POLL_S)
@@ -169,7 +173,7 @@ class Payer:
             return await payment_store.find_payment(db, identity)
 
     async def _admit(self, request: PaidRequest) -> PayOutcome | None:
-        """Judge a new payment, and count an accepted one's request; None to look again."""
+        """Judge a new payment and count its request once accepted; None to look again."""
         verdict = await self._admission.judge_payment(request.new, request.settle)
         if isinstance(verdict, NotPaid | LimitReached | WrapperChanged):
             return verdict
@@ -177,12 +181,14 @@ class Payer:
 
     async def _reserve(self, request: PaidRequest, accepted: Accepted | None) -> PayOutcome | None:
         """Count the request and settle; None when another call has reserved the payment."""
+        request.slot.take_unpaid()
         try:
             async with self._database.connection() as db:
                 held = await reservation_store.reserve(db, request.new, held_for=_HELD_FOR)
         except Conflict:
             return None
         if held is None:
+            request.slot.release()
             full = await self._admission.find_limit(request.wrapper)
             return full or LimitReached(LimitKind.CONCURRENCY, 1)  # there is room since
         return await self._settle(request, held, accepted)
@@ -198,7 +204,12 @@ class Payer:
         if known.state is PaymentState.RESERVED:
             async with self._database.connection() as db:
                 held = await reservation_store.hold_reservation(db, known, held_for=_HELD_FOR)
-            return None if held is None else await self._settle(request, held)
+            if held is None:
+                return None
+            if not request.slot.take():
+                await self._end_hold(held)
+                return await self._await_outcome(known.identity)
+            return await self._settle(request, held)
         return NoAttemptLeft(known)
 
     async def find_state(
@@ -326,6 +337,8 @@ class Payer:
             return None
         if known.attempts_left(self._clock.now()) == 0:
             return NoAttemptLeft(known)
+        if not request.slot.take():
+            return NotServed(known)
         limits = request.wrapper.settings.limits
         async with self._database.connection() as db:
             started = await payment_store.start_attempt(

@@ -20,7 +20,6 @@ from farebox.gateway.wrapper import (
 )
 from farebox.kernel.error_codes import ErrorCode
 from farebox.stellar.asset_contract import usdc_contract
-from farebox.web.error_responses import EARLY_CODES
 from farebox.x402.wire import SCHEME
 
 Json = dict[str, Any]
@@ -31,8 +30,10 @@ DECIMALS: Final = 7  # of a Stellar asset
 _PARAMETER: Final = re.compile(r"(?<=/):([A-Za-z_][A-Za-z0-9_]*)")  # a whole segment
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _ANY_OBJECT: Final[Json] = {"type": "object"}
-# what the gateway answers with for itself; the API's own responses are passed on as they are
+# what the gateway answers with for itself, or the server before a request is read; the API's own
+# responses are passed on as they are
 GATEWAY_CODES: Final = (
+    ErrorCode.MALFORMED_HTTP,
     ErrorCode.NOT_FORWARDED,
     ErrorCode.INVALID_PAYMENT_HEADER,
     ErrorCode.NOT_FOUND,
@@ -40,6 +41,10 @@ GATEWAY_CODES: Final = (
     ErrorCode.REQUEST_TIMEOUT,
     ErrorCode.PAYMENT_USED,
     ErrorCode.BODY_TOO_LARGE,
+    ErrorCode.URL_TOO_LONG,
+    ErrorCode.HOST_NOT_ALLOWED,
+    ErrorCode.TOO_MANY_CONNECTIONS,
+    ErrorCode.HEAD_TOO_LARGE,
     ErrorCode.TOO_MANY_REQUESTS,
     ErrorCode.MONTHLY_QUOTA_USED,
     ErrorCode.INTERNAL_ERROR,
@@ -224,7 +229,7 @@ def _contact(contact: str | None) -> Json:
 def _responses() -> Json:
     """Build the responses that every operation may have beside that of its API, by status."""
     codes: dict[int, list[ErrorCode]] = {}
-    for code in dict.fromkeys((*GATEWAY_CODES, *EARLY_CODES)):
+    for code in GATEWAY_CODES:
         codes.setdefault(code.status, []).append(code)
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     built: Json = {

@@ -64,7 +64,9 @@ _EXAMPLE: Final = {
 }
 _TRANSACTION: Final = record_id("The hash of the payment's transaction.", name="transaction")
 _SHOWN: Final = ResponseDeclaration("The payment.", PaymentBody)
-_TIME: Final = text(max_length=40)
+_MAX_ID: Final = 64  # characters
+_MAX_TIME: Final = 40
+_TIME: Final = text(max_length=_MAX_TIME)
 _FILTERS: Final = (
     Parameter(
         "role",
@@ -73,7 +75,7 @@ _FILTERS: Final = (
     ),
     Parameter("network", "Only on this one.", one_of(*(each.value for each in Network))),
     Parameter("state", "Only in this one.", one_of(*(each.value for each in RecordState))),
-    Parameter("wrapper", "Only through the wrapper of this id.", text(max_length=64)),
+    Parameter("wrapper", "Only through the wrapper of this id.", text(max_length=_MAX_ID)),
     Parameter("since", "Only those sent at this time (RFC 3339) or later.", _TIME),
     Parameter("until", "Only those sent before this time (RFC 3339).", _TIME),
 )
@@ -202,6 +204,8 @@ def _read_filter(query: bytes, caller: Caller) -> RecordFilter:
     for name, value in read_pairs(query):
         if name in names and given.setdefault(name, value) != value:
             raise InvalidFilter(name)
+    if len(given.get("wrapper", "")) > _MAX_ID:
+        raise InvalidFilter("wrapper")
     role = _member(PartyRole, "role", given) or PartyRole.RECEIVED
     return RecordFilter(
         role,
@@ -226,6 +230,8 @@ def _member(of: type[E], name: str, given: dict[str, str]) -> E | None:
 def _moment(name: str, given: dict[str, str]) -> datetime | None:
     if name not in given:
         return None
+    if len(given[name]) > _MAX_TIME:
+        raise InvalidFilter(name)
     try:
         moment = datetime.fromisoformat(given[name])
     except ValueError:

@@ -1,25 +1,35 @@
-"""Requests to upstreams: bounded in all, broken off by the circuit breaker, never sent again."""
+"""Requests to upstreams: bounded for each owner, broken off by the breaker, never sent again."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Final
+from typing import Final, Self
 
+from farebox.facilitator.settlement import PaymentIdentity
+from farebox.gateway.payment import GatewayPayment
 from farebox.gateway.relay.breaker import UpstreamBreaker
 from farebox.gateway.relay.header_rules import Header
 from farebox.gateway.relay.received_body import MEMORY_BYTES, ReceivedBody
+from farebox.gateway.wrapper import Wrapper
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
 from farebox.outbound.client import OutboundClient, OutboundResponse
-from farebox.outbound.faults import CallNotSent, CallRefused
+from farebox.outbound.faults import (
+    CallNotSent,
+    CallOutcomeUnknown,
+    CallRefused,
+    UnknownOutcomeReason,
+)
 from farebox.outbound.request import OutboundRequest
-from farebox.outbound.target import Target, parse_target
 
 _CHECK_S: Final = 5.0
 _FULL_RETRY_S: Final = 1
+_FAILING: Final = frozenset({502, 503, 504})  # RFC 9110, 15.6: of nobody's request in particular
 
 
 class UpstreamUnavailable(Refusal):
@@ -46,31 +56,140 @@ class UpstreamRequest:
     owner: str = ""  # of the wrapper, under the name of its share
 
 
+class UpstreamSlots:
+    """The slots of paid requests, from before the payment is settled until the response is passed.
+
+    An owner may take a slot while it holds fewer than are free: half of all where it is alone, and
+    each of several as many as then stay free. Owners that are not established can be made for
+    nothing, so all of them together hold what one owner may, and each of them as many as are then
+    left to them. Calls with one payment share its slot.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._free, self._of_new = most, 0
+        self._held: Counter[OwnerId] = Counter()
+        self._calls: Counter[PaymentIdentity] = Counter()
+
+    def has_room_for(self, wrapper: Wrapper) -> bool:
+        """Whether the owner of the wrapper may take a slot now."""
+        left = self._free if wrapper.is_established else self._free - self._of_new
+        return self._held[wrapper.owner] < left
+
+    def is_held_for(self, payment: PaymentIdentity) -> bool:
+        """Whether a call with the payment has its slot."""
+        return payment in self._calls
+
+    def take(self, wrapper: Wrapper, payment: PaymentIdentity) -> bool:
+        """Take the slot of a payment to the wrapper, if its owner may."""
+        if not self.is_held_for(payment):
+            if not self.has_room_for(wrapper):
+                return False
+            self._move(wrapper, 1)
+        self._calls[payment] += 1
+        return True
+
+    def release(self, wrapper: Wrapper, payment: PaymentIdentity) -> None:
+        """Give the slot of a payment back, at the end of the last call that has taken it."""
+        self._calls[payment] -= 1
+        if not self._calls[payment]:
+            del self._calls[payment]
+            self._move(wrapper, -1)
+
+    def _move(self, wrapper: Wrapper, slots: int) -> None:
+        self._free -= slots
+        self._held[wrapper.owner] += slots
+        if not wrapper.is_established:
+            self._of_new += slots
+        if not self._held[wrapper.owner]:
+            del self._held[wrapper.owner]
+
+
+class UpstreamSlot:
+    """The slot of one payment, as a call that acts for the payment takes it.
+
+    It is given back at the end of its context, if it was taken.
+    """
+
+    def __init__(
+        self,
+        slots: UpstreamSlots,
+        breaker: UpstreamBreaker,
+        clock: Clock,
+        wrapper: Wrapper,
+        payment: PaymentIdentity,
+    ) -> None:
+        self._slots, self._breaker, self._clock = slots, breaker, clock
+        self._wrapper, self._payment = wrapper, payment
+        self._is_taken = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def take_unpaid(self) -> None:
+        """Take the slot before the payment is settled.
+
+        Raises:
+            UpstreamUnavailable: there is none, or the breaker is open.
+        """
+        if not self._slots.is_held_for(self._payment):
+            if not self._slots.has_room_for(self._wrapper):
+                raise UpstreamUnavailable(_FULL_RETRY_S)
+            now = self._clock.monotonic()
+            wait_s = self._breaker.admit(self._wrapper.id, self._payment, now)
+            if wait_s > 0:
+                raise UpstreamUnavailable(wait_s)
+        self.take()
+
+    def take(self) -> bool:
+        """Take the slot for a request that is paid; False when there is none."""
+        self._is_taken = self._is_taken or self._slots.take(self._wrapper, self._payment)
+        return self._is_taken
+
+    def release(self) -> None:
+        """Give the slot back; nothing where it was not taken."""
+        if not self._is_taken:
+            return
+        self._is_taken = False
+        self._slots.release(self._wrapper, self._payment)
+        if not self._slots.is_held_for(self._payment):
+            self._breaker.end_trial(self._wrapper.id, self._payment)
+
+
 class Relay:
     """Sends requests to upstreams through a client of its own."""
 
-    def __init__(self, client: OutboundClient, breaker: UpstreamBreaker, clock: Clock) -> None:
-        self._client, self._breaker, self._clock = client, breaker, clock
+    def __init__(
+        self, client: OutboundClient, slots: UpstreamSlots, breaker: UpstreamBreaker, clock: Clock
+    ) -> None:
+        self._client, self._slots, self._breaker = client, slots, breaker
+        self._clock = clock
 
-    async def check(self, url: str, *, owner: str = "") -> None:
-        """Check, before money moves, that a request may be sent to the URL now.
+    async def check(self, wrapper: Wrapper, url: str) -> None:
+        """Check, before money moves, that a request to the wrapper may be sent to the URL now.
 
-        `owner` is the wrapper's, under the name of its share.
+        It reserves and counts nothing: whoever presents a payment that nobody has judged may cause
+        it.
 
         Raises:
-            UpstreamUnavailable: its breaker is open, its name has no public address, or too many
-                requests to upstreams are in progress.
+            UpstreamUnavailable: the wrapper's breaker is open, its owner has no slot, or the name
+                has no public address.
         """
-        wait_s = self._breaker.admit(upstream_key(url), self._clock.monotonic())
+        wait_s = self._breaker.wait_s(wrapper.id, self._clock.monotonic())
         if wait_s > 0:
             raise UpstreamUnavailable(wait_s)
-        if not self._client.has_room:
+        if not self._slots.has_room_for(wrapper):
             raise UpstreamUnavailable(_FULL_RETRY_S)
         try:
-            await self._client.check_address(url, deadline_s=_CHECK_S, owner=owner)
-        except (CallRefused, CallNotSent) as error:
-            self.record_failure(url, error)
+            await self._client.check_address(url, deadline_s=_CHECK_S, owner=wrapper.share)
+        except (CallRefused, CallNotSent):
             raise UpstreamUnavailable(_CHECK_S) from None
+
+    def slot(self, wrapper: Wrapper, payment: PaymentIdentity) -> UpstreamSlot:
+        """Return the slot of a payment, which is not taken yet."""
+        return UpstreamSlot(self._slots, self._breaker, self._clock, wrapper, payment)
 
     @asynccontextmanager
     async def call(self, request: UpstreamRequest) -> AsyncIterator[OutboundResponse]:
@@ -93,21 +212,35 @@ class Relay:
         async with self._client.call(outbound) as response:
             yield response
 
-    def record_success(self, url: str) -> None:
-        """Note that a response of the upstream was delivered."""
-        self._breaker.record_success(upstream_key(url))
+    def record_status(self, payment: GatewayPayment, status: int) -> None:
+        """Note the status of an upstream's response.
 
-    def record_failure(self, url: str, error: Exception | None = None) -> None:
-        """Note that a request to the upstream was not delivered.
-
-        Congestion of this service, which `error` may tell, says nothing about the upstream.
+        All but 502, 503 and 504 say that it serves: they may be the result of one request, or of
+        the seller's credential.
         """
-        if isinstance(error, CallNotSent) and error.is_own_congestion:
-            return
-        self._breaker.record_failure(upstream_key(url), self._clock.monotonic())
+        if status in _FAILING:
+            self._record_failure(payment)
+        else:
+            self._breaker.record_answer(payment.wrapper_id)
 
+    def record_error(self, payment: GatewayPayment, error: Exception) -> None:
+        """Note why a request to the upstream was not delivered.
 
-def upstream_key(url: str) -> str:
-    """Return host and port of an upstream's URL; empty for one that cannot be called."""
-    target = parse_target(url)
-    return f"{target.host}:{target.port}" if isinstance(target, Target) else ""
+        A call that this service refused, or had no room for, says nothing about the upstream. One
+        whose answer cannot be delivered for its content says that the upstream serves.
+        """
+        match error:
+            case CallRefused():
+                return
+            case CallNotSent() if error.is_own_congestion:
+                return
+            case CallNotSent():
+                self._record_failure(payment)
+            case CallOutcomeUnknown() if error.reason is not UnknownOutcomeReason.TOO_LARGE:
+                self._record_failure(payment)
+            case _:
+                self._breaker.record_answer(payment.wrapper_id)
+
+    def _record_failure(self, payment: GatewayPayment) -> None:
+        now = self._clock.monotonic()
+        self._breaker.record_failure(payment.wrapper_id, payment.identity, now)

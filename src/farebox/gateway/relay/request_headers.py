@@ -117,18 +117,11 @@ def forward_request_headers(
         ASCII, or when there are too many.
     """
     read = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
-    left_out = nominated_names(read)
-    if credential is not None:
-        left_out |= {credential[0].lower()} | _REPRESENTATIONS
-    if any(name.lower() == _IF_RANGE for name, _ in read):
-        left_out |= {"range"}
+    left_out = _left_out(read, None if credential is None else credential[0])
     kept = [
         (name, value.strip("\t "))
         for name, value in read
-        if TOKEN.match(name)
-        and is_forwarded(name.lower())
-        and name.lower() not in left_out
-        and not (name.lower() == "cache-control" and _IF_CACHED in value.lower())
+        if TOKEN.match(name) and is_forwarded(name.lower()) and name.lower() not in left_out
     ]
     if len(kept) > _MAX_FIELDS or not all(VALUE.match(value) for _, value in kept):
         return None
@@ -137,3 +130,16 @@ def forward_request_headers(
         name, secret = credential
         kept.append((name, secret.reveal()))
     return kept
+
+
+def _left_out(headers: Sequence[Header], credential: str | None) -> frozenset[str]:
+    """Return the names that are left out of this request; `credential` is the header of one."""
+    left_out = nominated_names(headers)
+    if credential is not None:
+        left_out |= {credential.lower()} | _REPRESENTATIONS
+    for name, value in headers:
+        if name.lower() == _IF_RANGE:
+            left_out |= {"range"}
+        elif name.lower() == "cache-control" and _IF_CACHED in value.lower():
+            left_out |= {"cache-control"}
+    return left_out

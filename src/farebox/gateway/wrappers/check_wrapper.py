@@ -1,7 +1,6 @@
 """The dry run of a wrapper: everything that a paid request needs, and no payment."""
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any, Final, Protocol
 
 from farebox.gateway.offers.offer import GatewayUrl, build_offer
@@ -11,17 +10,13 @@ from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
-from farebox.kernel.slots import NoSlot, Requester, SlotLimits, Slots
+from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, SlotLimits, Slots
 from farebox.outbound.client import MAX_CALLS, OutboundClient
 from farebox.outbound.faults import CallNotSent, CallOutcomeUnknown, CallRefused, NotSentReason
 from farebox.outbound.request import OutboundRequest
 
 _CALL_S: Final = 10.0
 _SLOTS: Final = SlotLimits(MAX_CALLS, per_client=MAX_CALLS // 8, wait_s=5.0, next_wait_s=5.0)
-
-
-class _Purpose(IntEnum):
-    CHECK = 0
 
 
 class SettingsChecks(Protocol):
@@ -71,7 +66,7 @@ class WrapperCheck:
     ) -> None:
         self._client, self._checks, self._credentials = client, checks, credentials
         self._gateway, self._clock = gateway, clock
-        self._slots = Slots(MAX_CALLS, {_Purpose.CHECK: _SLOTS})
+        self._slots = Slots(MAX_CALLS, {AnyPurpose.ANY: _SLOTS})
 
     async def check(self, wrapper: Wrapper, caller: Caller) -> CheckedWrapper:
         """Check the caller's wrapper, enabled or not.
@@ -111,7 +106,7 @@ class WrapperCheck:
         Raises:
             CallNotSent: this service had no room for it.
         """
-        requester = Requester(_Purpose.CHECK, share)
+        requester = Requester(AnyPurpose.ANY, share)
         try:
             await self._slots.take(requester)
         except NoSlot:

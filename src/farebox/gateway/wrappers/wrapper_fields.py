@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from farebox.catalog.discovery.metadata import read_metadata
 from farebox.catalog.discovery.route_template import RouteTemplate, parse_route_template
 from farebox.gateway.relay.header_rules import PAYMENT, TOKEN
-from farebox.gateway.relay.upstream_url import is_path_confined
+from farebox.gateway.upstream_url import is_path_confined
 from farebox.gateway.wrapper import (
     OtherPaths,
     PricedRoute,

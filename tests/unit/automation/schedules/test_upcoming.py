@@ -2,10 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from farebox.automation.plan_window import PlanWindow
+from farebox.automation.schedules import due_times
 from farebox.automation.schedules.schedule import CronSchedule, IntervalSchedule, OnceSchedule
 from farebox.automation.schedules.upcoming import next_runs
 
@@ -51,14 +53,63 @@ def test_repeated_local_time_is_shown_once_with_its_reason() -> None:
     assert runs[1].at == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 
 
-def test_hourly_schedule_runs_a_repeated_hour_once_and_a_skipped_one_with_the_next() -> None:
-    hourly = CronSchedule("30 * * * *", "Europe/Berlin")
-    before = datetime(2026, 10, 25, 0, tzinfo=UTC)
-    gaps = [run.at - before for run in next_runs(hourly, AUTUMN, 3, after=before)]
-    assert gaps == [timedelta(minutes=30), timedelta(minutes=150), timedelta(minutes=210)]
-    before = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)
-    gaps = [run.at - before for run in next_runs(hourly, SPRING, 2, after=before)]
-    assert gaps == [timedelta(minutes=30), timedelta(minutes=60)]
+# the moment at which the clocks go back, and by how many minutes
+BACK: Final = (
+    ("Europe/Berlin", datetime(2026, 10, 25, 1, tzinfo=UTC), 60),
+    ("Australia/Sydney", datetime(2026, 4, 4, 16, tzinfo=UTC), 60),
+    ("America/Santiago", datetime(2026, 4, 5, 3, tzinfo=UTC), 60),
+    ("Australia/Lord_Howe", datetime(2026, 4, 4, 15, tzinfo=UTC), 30),
+)
+FORTH: Final = (
+    ("Europe/Berlin", datetime(2026, 3, 29, 1, tzinfo=UTC), 60),
+    ("Australia/Sydney", datetime(2026, 10, 3, 16, tzinfo=UTC), 60),
+    ("America/Santiago", datetime(2026, 9, 6, 4, tzinfo=UTC), 60),
+    ("Australia/Lord_Howe", datetime(2026, 10, 3, 15, 30, tzinfo=UTC), 30),
+)
+
+
+def elapsed(expression: str, zone: str, around: datetime) -> list[int]:
+    """The minutes from the change of the clocks to each run within two hours of it."""
+    span = timedelta(hours=2)
+    window = PlanWindow(around - span, around + span)
+    runs = next_runs(CronSchedule(expression, zone), window, 1_000)
+    return [(run.at - around) // timedelta(minutes=1) for run in runs]
+
+
+@pytest.mark.parametrize(("zone", "change", "shift"), [*BACK, *FORTH])
+def test_wildcard_keeps_its_interval_when_the_clocks_change(
+    zone: str, change: datetime, shift: int
+) -> None:
+    assert elapsed("*/10 * * * *", zone, change) == [*range(-120, 121, 10)]
+    assert elapsed("*/10 0-23 * * *", zone, change) == [*range(-120, 121, 10)]
+    assert elapsed("0,30 * * * *", zone, change) == [*range(-120, 121, 30)]
+    if shift == 60:
+        assert elapsed("15 * * * *", zone, change) == [-105, -45, 15, 75]
+
+
+@pytest.mark.parametrize(("zone", "change", "shift"), BACK)
+def test_fixed_time_runs_once_where_the_clocks_repeat_it(
+    zone: str, change: datetime, shift: int
+) -> None:
+    wall = (change - timedelta(minutes=shift)).astimezone(ZoneInfo(zone))  # the first time
+    assert elapsed(f"{wall.minute} {wall.hour} * * *", zone, change) == [-shift]
+    assert elapsed(f"{wall.minute} {wall.hour}-{wall.hour} * * *", zone, change) == [-shift]
+
+
+def test_control_a_wildcard_read_as_a_fixed_time_is_silent_for_an_hour(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(due_times, "has_wildcard", lambda expression: False)
+    assert elapsed("*/30 * * * *", *BACK[1][:2]) == [-120, -90, -60, -30, 60, 90, 120]
+
+
+def test_run_of_a_repeated_hour_says_that_the_clocks_have_changed() -> None:
+    change = BACK[1][1]
+    hourly = CronSchedule("30 * * * *", "Australia/Sydney")
+    window = PlanWindow(change - timedelta(hours=1), change + timedelta(hours=2))
+    runs = next_runs(hourly, window, 3)
+    assert [f"{run.local:%H:%M%z}" for run in runs] == ["02:30+1100", "02:30+1000", "03:30+1000"]
+    assert [len(run.notes) for run in runs] == [0, 1, 0]
 
 
 def test_interval_is_shown_in_the_zone_asked_for() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from farebox.gateway.relay.upstream_url import (
+from farebox.gateway.upstream_url import (
     MAX_PATH_CHARS,
     UpstreamUrlFault,
     is_path_confined,

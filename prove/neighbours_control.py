@@ -1,0 +1,157 @@
+"""Builds of the service for the proof of neighbours: the sound one, and those that must fail.
+
+Those that must fail have one limit each as it was before callers had shares.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from prove.broken_build import sources_with_ends
+from prove.delivery_control import TIMES
+from prove.neighbours_attackers import Attack, Origin
+from prove.neighbours_case import NeighboursCase, NeighboursOutcome
+from prove.owner_stage import TIMED
+
+_OFFER: Final = "gateway/offers/offer.py"
+_RESOLVE: Final = "outbound/resolve.py"
+_CATALOG: Final = "app/catalog_services.py"
+# names are looked up in threads, as where there are nameservers; those of an attacker hang
+_HANGING: Final = """
+
+class LookedUpResolver:
+    def __init__(self, known):
+        self._known, self._lookup = known, SystemLookup()
+
+    async def pin(self, target, owner=""):
+        await self._lookup.addresses(target.host, owner)
+        return await self._known.pin(target, owner)
+
+
+def _system_addresses(name):
+    import time
+
+    if name.endswith(".hangs.example."):
+        time.sleep(20)
+        raise OSError("no nameserver has answered")
+    return (ip_address("127.0.0.1"),)
+"""
+_LOOKED_UP: Final = """
+
+def build_outbound(settings, own=build_outbound, **more):
+    from dataclasses import replace
+
+    from farebox.outbound.resolve import LookedUpResolver
+
+    return own(replace(settings, test_resolver=LookedUpResolver(settings.test_resolver)), **more)
+"""
+_RUN_OFFER: Final = "automation/credits/run_offer.py"
+_ENDS: Final = {
+    _RUN_OFFER: TIMED[_RUN_OFFER],  # ledgers close fast, and no payment may expire
+    _OFFER: TIMES[_OFFER],
+    _RESOLVE: ("class SystemLookup:", _HANGING),
+    _CATALOG: ("def build_outbound(", _LOOKED_UP),
+}
+
+_RESERVED_FIRST: Final = """
+
+async def _reserve_and_judge(self, request):
+    return await self._reserve(request, None)
+
+
+Payer._admit = _reserve_and_judge
+"""
+_ONE_QUEUE: Final = """
+
+_SHARES, LOOKUP_S = 1, 30.0
+SystemLookup.__init__.__kwdefaults__ = {"limit": 24}
+"""
+_ONE_CIRCUIT: Final = """
+
+def _share_circuit(own):
+    return lambda self, wrapper_id, *more: own(self, "the host", *more)
+
+
+for _name in ("wait_s", "admit", "end_trial", "record_answer", "record_failure"):
+    setattr(UpstreamBreaker, _name, _share_circuit(getattr(UpstreamBreaker, _name)))
+"""
+_NO_SHARE_OF_SLOTS: Final = """
+
+UpstreamSlots.has_room_for = lambda self, wrapper: self._free > 0
+"""
+_NO_SHARE_OF_CALLS: Final = """
+
+def limits_of_calls(max_calls):
+    each = SlotLimits(max_calls, per_client=max_calls, wait_s=0, next_wait_s=0)
+    return dict.fromkeys(CallKind, each)
+"""
+_PLACES_OF_ALL: Final = """
+
+async def count_other_keys(db, network, pay_to, owner, wrapper_id):
+    return await db.fetchval(
+        "SELECT count(*) FROM listings WHERE network = $1 AND pay_to = $2 AND removed_at IS NULL"
+        " AND wrapper_id <> $3", network.value, pay_to, wrapper_id)
+"""
+
+
+class Control(StrEnum):
+    """The defect of a build."""
+
+    JUDGED = "a payment takes a place of the wrapper before it is judged"
+    LOOKUPS = "all owners share the lookups, and wait for a name as long as the system does"
+    BREAKER = "all wrappers of a host share one breaker"
+    SLOTS = "an owner may take every upstream slot"
+    CALLS = "an agent may make all calls"
+    PLACES = "the listings of all owners count for a recipient"
+
+    @property
+    def case(self) -> NeighboursCase:
+        """The case that shows the defect."""
+        return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.ONE_KEY, rounds=1)
+
+    def shows_in(self, outcome: NeighboursOutcome) -> bool:
+        """Whether the outcome shows the defect."""
+        if self is Control.PLACES:
+            return outcome.lost > 0
+        return bool(outcome.refused)
+
+
+_ATTACKS: Final = {
+    Control.JUDGED: Attack.MISSING,
+    Control.LOOKUPS: Attack.HANGING,
+    Control.BREAKER: Attack.FAILING,
+    Control.SLOTS: Attack.SLOTS,
+    Control.CALLS: Attack.AGENT_CALLS,
+    Control.PLACES: Attack.PLACES,
+}
+_BROKEN: Final[Mapping[Control, tuple[str, str, str]]] = {
+    Control.JUDGED: ("gateway/delivery/pay.py", "class Payer:", _RESERVED_FIRST),
+    Control.LOOKUPS: (_RESOLVE, "class SystemLookup:", _ONE_QUEUE),
+    Control.BREAKER: ("gateway/relay/breaker.py", "class UpstreamBreaker:", _ONE_CIRCUIT),
+    Control.SLOTS: ("gateway/relay/relay.py", "class UpstreamSlots:", _NO_SHARE_OF_SLOTS),
+    Control.CALLS: ("mcp/paid_call.py", "def limits_of_calls(", _NO_SHARE_OF_CALLS),
+    Control.PLACES: (
+        "catalog/wrapper_listing_store.py", "async def count_other_keys(", _PLACES_OF_ALL,
+    ),
+}  # fmt: skip
+
+
+def timed_sources(folder: Path) -> Path:
+    """Write a copy of the sources that looks names up.
+
+    Raises:
+        RunFailed: the sources lack the text that is replaced.
+    """
+    return sources_with_ends(folder, _ENDS)
+
+
+def broken_sources(folder: Path, control: Control) -> Path:
+    """Write such a copy with one defect.
+
+    Raises:
+        RunFailed: the sources lack the text that is replaced.
+    """
+    module, replaced, end = _BROKEN[control]
+    known = _ENDS[module][1] if module in _ENDS else ""
+    return sources_with_ends(folder, {**_ENDS, module: (replaced, known + end)})

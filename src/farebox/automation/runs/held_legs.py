@@ -1,0 +1,93 @@
+"""The legs of a run that has begun: they wait while its plan is paused, and may be repeated."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.automation.runs.run import Run
+from farebox.automation.runs.run_store import HAS_BEGUN, find_last_used
+from farebox.storage.pool import Connection
+
+MOST_ATTEMPTS: Final = 50  # of one leg, its repetitions included
+_AFTER_DEADLINE: Final = timedelta(seconds=1)
+
+
+async def hold_waiting(db: Connection, proposal_id: str) -> None:
+    """Let the waiting legs of a locked plan wait until it is resumed, without a channel.
+
+    The first of a run is due just after its deadline, so that it is missed then.
+    """
+    await db.execute(
+        """
+        UPDATE automation_runs r
+        SET channel = NULL, channel_sequence = NULL, updated_at = clock_timestamp(),
+            due_at = CASE WHEN r.leg_index = (
+                SELECT min(o.leg_index) FROM automation_runs o
+                WHERE o.proposal_id = r.proposal_id AND o.run_index = r.run_index
+                  AND o.finished_at IS NULL) THEN r.deadline_at + $2::interval END
+        WHERE proposal_id = $1 AND state IN ('scheduled', 'deferred', 'retry_wait')
+        """,
+        proposal_id,
+        _AFTER_DEADLINE,
+    )
+
+
+async def release_held(db: Connection, proposal_id: str) -> None:
+    """Let no waiting leg of a locked plan be due, so that the next one is made due."""
+    await db.execute(
+        """
+        UPDATE automation_runs SET due_at = NULL
+        WHERE proposal_id = $1 AND state IN ('scheduled', 'deferred', 'retry_wait')
+        """,
+        proposal_id,
+    )
+
+
+def hold(run: Run) -> Run:
+    """A leg that was claimed, as it waits until its plan is resumed (`hold_waiting`)."""
+    return replace(run.without_channel(), due_at=run.deadline_at + _AFTER_DEADLINE)
+
+
+async def has_begun(db: Connection, run: Run) -> bool:
+    """Whether another leg of the run has landed, or may have, or the run has used its credit."""
+    found: bool | None = await db.fetchval(
+        f"SELECT {HAS_BEGUN} FROM automation_runs r WHERE r.id = $1",  # noqa: S608 - a literal
+        run.id,
+    )
+    return found is True
+
+
+async def find_paid_end(
+    db: Connection, terms: PlanTerms, *, now: datetime, has_runs: bool
+) -> datetime | None:
+    """The last deadline of legs that wait in a run that was charged, or may be repeated.
+
+    `has_runs`: a paid run is left, for which a failed run may be repeated that was not charged.
+    None where there is no such leg.
+    """
+    is_ordered = terms.mode is AuthorityMode.MANDATE
+    used = await find_last_used(db, terms.id) if is_ordered else None
+    run_index, leg_index = used or (-1, -1)
+    until: datetime | None = await db.fetchval(
+        """
+        SELECT max(r.deadline_at) FROM automation_runs r
+        CROSS JOIN LATERAL (
+            SELECT bool_or(s.is_charged OR s.state = 'succeeded') AS is_charged,
+                   bool_or(s.state = 'abandoned' OR s.attempts >= $4) AS is_refused
+            FROM automation_runs s
+            WHERE s.proposal_id = r.proposal_id AND s.run_index = r.run_index) AS whole
+        WHERE r.proposal_id = $1 AND r.deadline_at > $2
+          AND (r.finished_at IS NULL AND r.is_charged
+               OR r.state = 'failed' AND NOT whole.is_refused AND ($3 OR whole.is_charged)
+                  AND (r.run_index, r.leg_index) > ($5, $6))
+        """,
+        terms.id,
+        now,
+        has_runs,
+        MOST_ATTEMPTS,
+        run_index,
+        leg_index,
+    )
+    return until

@@ -1,0 +1,148 @@
+"""The slots of paid requests: what an owner may hold beside others."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+import pytest
+
+from farebox.gateway.relay.breaker import FAILURES, OPEN_S, UpstreamBreaker
+from farebox.gateway.relay.relay import UpstreamSlot, UpstreamSlots, UpstreamUnavailable
+from farebox.gateway.wrapper import Wrapper
+from farebox.gateway.wrappers.wrapper_fields import make_settings
+from farebox.kernel.caller import OwnerId
+from farebox.kernel.clock import SystemClock
+from support.gateway_payments import new_payment, other_payment
+from support.wrappers import wrapper_fields
+
+AT: Final = datetime(2026, 1, 1, tzinfo=UTC)
+MANY: Final = 10_000
+SETTINGS: Final = make_settings(wrapper_fields())
+
+
+def wrapper_of(owner: str, *, is_established: bool = True) -> Wrapper:
+    return Wrapper(f"wrp_{owner}", OwnerId(owner), owner, SETTINGS, True, is_established, 1, AT, AT)
+
+
+def fill(slots: UpstreamSlots, wrapper: Wrapper) -> int:
+    """Take what the owner may hold; return how many slots that are."""
+    return next(count for count in range(MANY) if not other_payment(slots, wrapper).take())
+
+
+class UnboundedSlots(UpstreamSlots):
+    """The control: an owner takes what is free."""
+
+    def has_room_for(self, wrapper: Wrapper) -> bool:
+        return self._free > 0
+
+
+@pytest.mark.parametrize(("most", "alone"), [(1, 1), (2, 1), (3, 2), (64, 32), (512, 256)])
+def test_owner_who_is_alone_holds_half(most: int, alone: int) -> None:
+    assert fill(UpstreamSlots(most), wrapper_of("one")) == alone
+
+
+@pytest.mark.parametrize(("hostile", "left"), [(1, 128), (2, 64), (3, 32), (8, 1)])
+def test_owners_who_take_all_that_they_may_leave_slots_to_the_next(hostile: int, left: int) -> None:
+    slots = UpstreamSlots(512)
+    for number in range(hostile):
+        assert fill(slots, wrapper_of(f"hostile {number}"))
+    assert fill(slots, wrapper_of("honest")) == left
+
+
+def test_wrappers_of_one_owner_share_what_the_owner_may_hold() -> None:
+    slots = UpstreamSlots(64)
+    assert fill(slots, wrapper_of("one")) == 32
+    other = Wrapper("wrp_other", OwnerId("one"), "other", SETTINGS, True, True, 1, AT, AT)
+    assert not slots.has_room_for(other)
+
+
+def test_all_new_owners_hold_together_what_one_owner_may() -> None:
+    slots = UpstreamSlots(512)
+    held = [fill(slots, wrapper_of(f"new {n}", is_established=False)) for n in range(400)]
+    assert (held[0], held[1] > 0, sum(held) <= 256) == (171, True, True)
+    assert fill(slots, wrapper_of("honest")) >= 128
+    unbounded = UnboundedSlots(512)
+    for number in range(400):
+        fill(unbounded, wrapper_of(f"new {number}", is_established=False))
+    assert fill(unbounded, wrapper_of("honest")) == 0, "the control"
+
+
+def test_slots_that_are_given_back_are_free_again() -> None:
+    slots, one = UpstreamSlots(2), wrapper_of("one", is_established=False)
+    for _ in range(10):
+        first = other_payment(slots, one)
+        assert first.take()
+        assert not other_payment(slots, one).take()
+        first.release()
+    assert fill(slots, wrapper_of("other")) == 1
+
+
+def test_calls_with_one_payment_share_its_slot_until_the_last_of_them_ends() -> None:
+    slots, breaker, one = UpstreamSlots(2), UpstreamBreaker(), wrapper_of("one")
+    for _ in range(FAILURES):
+        breaker.record_failure(one.id, new_payment(one).identity, -OPEN_S)
+    payment = new_payment(one).identity
+    first, second = (UpstreamSlot(slots, breaker, SystemClock(), one, payment) for _ in range(2))
+    first.take_unpaid()
+    second.take_unpaid()
+    assert fill(slots, one) == 0
+    first.release()
+    assert (slots.has_room_for(one), breaker.wait_s(one.id, SystemClock().monotonic()) > 0) == (
+        False, True,
+    )  # fmt: skip
+    second.release()
+    assert (slots.has_room_for(one), breaker.wait_s(one.id, SystemClock().monotonic())) == (
+        True, 0,
+    )  # fmt: skip
+
+
+def slot_of(
+    slots: UpstreamSlots, wrapper: Wrapper, breaker: UpstreamBreaker | None = None
+) -> UpstreamSlot:
+    payment = new_payment(wrapper).identity
+    return UpstreamSlot(slots, breaker or UpstreamBreaker(), SystemClock(), wrapper, payment)
+
+
+def test_slot_is_taken_once_and_given_back_at_the_end_of_its_context() -> None:
+    slots, one = UpstreamSlots(1), wrapper_of("one")
+    with pytest.raises(ValueError, match="broken"), slot_of(slots, one) as slot:
+        slot.take_unpaid()
+        slot.take_unpaid()
+        assert (slot.take(), slot_of(slots, one).take()) == (True, False)
+        raise ValueError("broken")
+    slot.release()
+    assert fill(slots, one) == 1
+
+
+def test_slot_that_was_not_taken_gives_nothing_back() -> None:
+    slots, one = UpstreamSlots(1), wrapper_of("one")
+    assert other_payment(slots, one).take()
+    with slot_of(slots, one) as slot, pytest.raises(UpstreamUnavailable) as refused:
+        slot.take_unpaid()
+    assert (refused.value.retry_after_s, fill(slots, one)) == (1, 0)
+
+
+def test_open_breaker_refuses_new_payments_alone_and_takes_no_slot() -> None:
+    slots, breaker, one = UpstreamSlots(1), UpstreamBreaker(), wrapper_of("one")
+    for _ in range(FAILURES):
+        now = SystemClock().monotonic()
+        breaker.record_failure(one.id, new_payment(one).identity, now)
+    with slot_of(slots, one, breaker) as slot:
+        with pytest.raises(UpstreamUnavailable) as refused:
+            slot.take_unpaid()
+        assert (refused.value.retry_after_s, slots.has_room_for(one)) == (OPEN_S, True)
+        assert slot.take()
+
+
+def test_payment_without_room_takes_no_trial_and_one_that_ends_gives_it_back() -> None:
+    slots, breaker, one = UpstreamSlots(1), UpstreamBreaker(), wrapper_of("one")
+    for _ in range(FAILURES):
+        breaker.record_failure(one.id, new_payment(one).identity, -OPEN_S)
+    other = other_payment(slots, one)
+    assert other.take()
+    with slot_of(slots, one, breaker) as full, pytest.raises(UpstreamUnavailable):
+        full.take_unpaid()
+    other.release()
+    for _ in range(2):
+        with slot_of(slots, one, breaker) as trial:
+            trial.take_unpaid()
+            assert breaker.wait_s(one.id, SystemClock().monotonic()) > 0
