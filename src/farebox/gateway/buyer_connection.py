@@ -136,11 +136,14 @@ class BuyerConnection:
     async def wait_until_taken(self) -> None:
         """Wait until the buyer has every byte that was written, as far as its machine tells.
 
+        It has its time for each piece, as when they were written.
+
         Raises:
             BuyerLeft: the connection is gone, or the time of the buyer is used up.
         """
         if self._knows_taken:
-            await self._pass({"type": UNTIL_TAKEN})
+            for left in range(self.sent_bytes, -PIECE_BYTES, -PIECE_BYTES):
+                await self._pass({"type": UNTIL_TAKEN, "but": max(0, left)})
 
     async def _pass(self, message: Message) -> None:
         self._check()

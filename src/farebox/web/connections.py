@@ -3,10 +3,10 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import structlog
 from uvicorn.protocols.http.flow_control import FlowControl
@@ -270,7 +270,8 @@ class HalfClosableCycle(RequestResponseCycle):
         """Send a part of the response, or wait until the caller has all that was sent."""
         kind: str = message["type"]
         if kind == UNTIL_TAKEN:
-            await wait_until_taken(self.transport)
+            own: Mapping[str, Any] = message
+            await wait_until_taken(self.transport, but=own["but"])
         else:
             await super().send(message)
 

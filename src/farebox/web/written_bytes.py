@@ -1,7 +1,8 @@
 """Wait until a caller has what was written to its connection.
 
 A server hands bytes to the kernel, which takes megabytes of them from a caller that reads nothing.
-The ASGI extension `UNTIL_TAKEN` waits until the other machine has acknowledged them.
+The ASGI extension `UNTIL_TAKEN` waits until the other machine has acknowledged them: its message
+says in `but` how many may still wait.
 """
 
 import asyncio
@@ -25,8 +26,8 @@ class _Socket(Protocol):
     def getsockopt(self, level: int, name: int, size: int) -> bytes: ...
 
 
-async def wait_until_taken(transport: asyncio.WriteTransport) -> None:
-    """Wait until neither the transport nor the kernel holds bytes that were written.
+async def wait_until_taken(transport: asyncio.WriteTransport, *, but: int) -> None:
+    """Wait until transport and kernel hold at most `but` of the bytes that were written.
 
     Other systems than Linux do not tell what the kernel holds.
 
@@ -37,25 +38,25 @@ async def wait_until_taken(transport: asyncio.WriteTransport) -> None:
     while True:
         if transport.is_closing():
             raise ConnectionResetError
-        if not transport.get_write_buffer_size():
-            connection: _Socket | None = transport.get_extra_info("socket")
-            if connection is None or not _holds_bytes(connection):
-                return
+        connection: _Socket | None = transport.get_extra_info("socket")
+        held = 0 if connection is None else _held_bytes(connection)
+        if transport.get_write_buffer_size() + held <= but:
+            return
         await asyncio.sleep(pause_s)  # no event tells of an acknowledgement
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-def _holds_bytes(connection: _Socket) -> bool:
-    """Whether the kernel holds bytes that the other side has not acknowledged.
+def _held_bytes(connection: _Socket) -> int:
+    """Count the bytes in the kernel that the other side has not acknowledged.
 
     Raises:
         ConnectionResetError: the other side has reset the connection; the loop may not know yet.
     """
     if sys.platform != "linux" or connection.family not in (socket.AF_INET, socket.AF_INET6):
-        return False
+        return 0
     count = bytearray(_COUNT_BYTES)
     fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, count)  # SIOCOUTQ, by tcp(7)
     # after the count: a reset empties the queue
     if connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _CLOSED:
         raise ConnectionResetError
-    return any(count)
+    return int.from_bytes(count, sys.byteorder)

@@ -87,10 +87,21 @@ async def test_credential_is_found_in_escapes(opened: Opened, database: Database
     assert (answer.status, code_of(answer)) == (502, "upstream_failed")
 
 
+async def test_response_in_a_coding_that_nobody_asked_for_is_refused(
+    opened: Opened, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_headers, "_REPRESENTATIONS", frozenset())  # an upstream's own mind
+    async with _selling(opened, database, _obliging) as (at, _):
+        answer = await at.pay(headers={"accept-encoding": "gzip"})
+    assert (answer.status, code_of(answer)) == (502, "upstream_failed")
+    assert "credential" in answer.json()["error"]["message"]
+
+
 async def test_control_buyer_reads_the_credential_where_it_chooses_the_coding(
     opened: Opened, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_headers, "_REPRESENTATIONS", frozenset())
+    monkeypatch.setattr(hidden_value, "_CODING_HEADERS", ())
     async with _selling(opened, database, _obliging) as (at, key):
         answer = await at.pay(headers={"accept-encoding": "gzip"})
     assert key in gzip.decompress(answer.body)

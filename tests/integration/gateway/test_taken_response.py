@@ -7,14 +7,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from farebox.gateway import buyer_connection
-from farebox.gateway.buyer_connection import BuyerConnection
+from farebox.gateway.buyer_connection import PIECE_BYTES, BuyerConnection
 from farebox.gateway.delivery.kept_response import KeptResponse
 from farebox.gateway.delivery.pass_response import BuyerLeft, PassedResponse
 from farebox.gateway.relay.hidden_value import HiddenValue
 from farebox.gateway.relay.received_body import BodySpool
+from farebox.web.written_bytes import UNTIL_TAKEN
 from support.serving import serving
 from support.waiting import until
 
@@ -136,3 +137,24 @@ async def test_buyer_who_reads_all_but_the_end_gets_the_end() -> None:
             got += len(await asyncio.get_running_loop().sock_recv(buyer, 65_536))
         await until(lambda: shop.connections[0].sent_bytes == len(BODY))
     assert (shop.is_left, shop.is_delivered) == (False, True)
+
+
+async def test_buyer_has_its_time_for_each_piece() -> None:
+    asked: list[int] = []
+
+    async def send(message: Message) -> None:
+        if message["type"] == UNTIL_TAKEN:
+            asked.append(message["but"])
+
+    async def never() -> Message:
+        raise AssertionError
+
+    buyer = BuyerConnection({"extensions": {UNTIL_TAKEN: {}}}, never, send)
+    await buyer.wait_until_taken()
+    await buyer.write(bytes(2 * PIECE_BYTES + 5))
+    await buyer.wait_until_taken()
+    assert asked == [0, 2 * PIECE_BYTES + 5, PIECE_BYTES + 5, 5, 0]
+    elsewhere = BuyerConnection({}, never, send)  # a server that does not know
+    await elsewhere.write(b"x")
+    await elsewhere.wait_until_taken()
+    assert len(asked) == 5
