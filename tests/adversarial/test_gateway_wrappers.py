@@ -108,7 +108,8 @@ async def test_secret_in_use_is_not_deleted_and_a_lost_one_stops_every_call(
     deleted = await shop.send("DELETE", f"/v1/vault/secrets/{secret['id']}")
     assert (deleted.status, deleted.json()["error"]["code"]) == (409, "secret_in_use")
     await shop.stage.query(
-        "UPDATE vault_secrets SET sealed = decode('00', 'hex') || substr(sealed, 2) WHERE id = $1",
+        "UPDATE vault_secrets SET sealed = set_byte(sealed, 0, 255 - get_byte(sealed, 0))"
+        " WHERE id = $1",
         secret["id"],
     )
     answer = await shop.buy(wrapper)
