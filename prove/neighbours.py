@@ -19,7 +19,7 @@ from e2e.report import run_and_report
 from farebox.local.certificates import Authority
 from prove.automation_world import AutomationWorld, open_automation_world
 from prove.gateway_controls import are_controls_caught, run_cases
-from prove.neighbours_attackers import Attack, Origin
+from prove.neighbours_attackers import Attack
 from prove.neighbours_case import (
     MEMORY_MOST_MB,
     RATIO_MOST,
@@ -28,6 +28,7 @@ from prove.neighbours_case import (
     run_case,
 )
 from prove.neighbours_control import Control, broken_sources, timed_sources
+from prove.neighbours_ground import Origin
 from prove.world import World
 
 _SEEDS: Final = 20

@@ -19,7 +19,8 @@ from farebox.stellar.rpc_http import HttpSorobanRpc
 from prove.automation_world import AutomationWorld
 from prove.delivery_payments import PaymentMaker
 from prove.delivery_upstream import NAME, ScriptedUpstream
-from prove.neighbours_attackers import Attack, Ground, Origin, Play, prepare
+from prove.neighbours_attackers import Attack, Play, prepare
+from prove.neighbours_ground import Ground, Origin
 from prove.neighbours_honest import PUBLIC_URL, Neighbours, Served, open_sender, sign_in
 from prove.owner_case import HonestOwner
 from prove.owner_desk import OwnerDesk

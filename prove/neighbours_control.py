@@ -10,8 +10,9 @@ from typing import Final
 
 from prove.broken_build import sources_with_ends
 from prove.delivery_control import TIMES
-from prove.neighbours_attackers import Attack, Origin
+from prove.neighbours_attackers import Attack
 from prove.neighbours_case import NeighboursCase, NeighboursOutcome
+from prove.neighbours_ground import Origin
 from prove.owner_stage import TIMED
 
 _OFFER: Final = "gateway/offers/offer.py"

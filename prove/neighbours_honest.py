@@ -36,7 +36,7 @@ WRAPPERS: Final = "/v1/wrappers"
 # places of the honest wrapper: enough for its buyers, and few enough that lost ones show
 LIMITS: Final = {"requestsPerMinute": 240, "maxConcurrentRequests": 24}
 _ANSWER_S: Final = 30.0
-_PAYERS: Final = slice(1, 13)  # of the owners of the scene: buyers
+BUYERS: Final = slice(1, 13)  # of the owners of the scene
 _PURCHASE_S: Final = 0.4  # between two purchases
 _AGENT_S: Final = 0.5
 _READ_S: Final = 0.4
@@ -282,7 +282,7 @@ class Neighbours:
     # --- buyer and agent
 
     async def _sign(self) -> str:
-        parties = owners_of(self.stage.scene)[_PAYERS]
+        parties = owners_of(self.stage.scene)[BUYERS]
         payer = parties[next(self.numbers) % len(parties)]
         pay_to = self.stage.scene.payees[0].address
         return (await self.payments.sign("buyer", payer=payer, pay_to=pay_to)).header

@@ -11,9 +11,10 @@ from farebox.local.certificates import Authority
 from prove.automation_world import open_automation_world
 from prove.fork_server import ForkServer
 from prove.neighbours import CHANNELS, draw_cases, figures_of
-from prove.neighbours_attackers import Attack, Origin
+from prove.neighbours_attackers import Attack
 from prove.neighbours_case import NeighboursCase, NeighboursOutcome, run_case
 from prove.neighbours_control import Control, broken_sources, timed_sources
+from prove.neighbours_ground import Origin
 
 PAIR = NeighboursCase(0, 1, (Attack.MISSING, Attack.HANGING), Origin.SITE, rounds=1)
 

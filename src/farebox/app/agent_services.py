@@ -50,7 +50,7 @@ def build_agents(
         local=LocalClient() if settings.lists_local_urls else None,
     )
     calls = PaidCalls(
-        pools.searching,
+        pools.callers,
         reader,
         routes,
         ReceiptCheck(nodes),

@@ -33,7 +33,7 @@ class Pools:
     reads: Database
     background: Database
     health: Database  # one connection, for the readiness check
-    callers: Database  # of money: authentication
+    callers: Database  # of money: authentication, and what a buyer or an agent calls
     counting: Database  # of money: rate limits
     searching: Database  # of reads: browsing and searching
     accounts: Database  # of reads: sign-in, keys, secrets and the audit log

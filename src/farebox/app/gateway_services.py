@@ -117,7 +117,7 @@ def build_gateway(
     keeper = ResponseKeeper(pools.money, needs.vault.responses)
     payer, spool = Payer(pools.money, needs.settler, keeper, clock), BodySpool()
     parts = GatewayParts(
-        wrappers=EnabledWrappers(pools.searching, clock),
+        wrappers=EnabledWrappers(pools.callers, clock),
         credentials=UpstreamCredentials(needs.vault.reader),
         settler=needs.settler,
         payer=payer,

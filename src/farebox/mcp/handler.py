@@ -19,6 +19,7 @@ from farebox.mcp.prepared_call import Sender
 from farebox.mcp.rpc_error import RpcError, RpcReason
 from farebox.mcp.search_services import SearchServices
 from farebox.mcp.tools import TOOLS, ToolName
+from farebox.web.guard import share_name
 
 PROTOCOL_VERSION: Final = "2025-06-18"
 INITIALIZE: Final = "initialize"
@@ -84,7 +85,8 @@ class RpcHandler:
         if not isinstance(arguments, dict):
             raise RpcError(RpcReason.INVALID_ARGUMENTS, "arguments is an object.")
         if name == ToolName.SEARCH:
-            return ToolResult(await self._search.find(read_search_arguments(arguments)))
+            read_search = read_search_arguments(arguments)
+            return ToolResult(await self._search.find(read_search, client=share_name(sender)))
         try:
             read = read_call_arguments(arguments, params.get("_meta"))
         except RpcError as error:

@@ -12,8 +12,8 @@ from farebox.x402.wire import X402_VERSION
 class ServiceSearch(Protocol):
     """Searches the catalog, as `Search` does."""
 
-    async def find(self, request: SearchRequest) -> SearchPage:
-        """Return the first page of results."""
+    async def find(self, request: SearchRequest, *, client: str) -> SearchPage:
+        """Return the first page of results; `client` is who searches."""
         ...
 
 
@@ -23,8 +23,8 @@ class SearchServices:
     def __init__(self, search: ServiceSearch) -> None:
         self._search = search
 
-    async def find(self, arguments: SearchArguments) -> dict[str, Any]:
-        """Search, and return the `structuredContent` of the result.
+    async def find(self, arguments: SearchArguments, *, client: str) -> dict[str, Any]:
+        """Search, and return the `structuredContent` of the result; `client` is who searches.
 
         Raises:
             Refusal: the query cannot be searched for.
@@ -36,7 +36,8 @@ class SearchServices:
                 query=arguments.query,
                 filters=ListingFilters(network=network),
                 limit=arguments.limit,
-            )
+            ),
+            client=client,
         )
         return {
             "x402Version": X402_VERSION,

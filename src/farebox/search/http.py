@@ -37,6 +37,7 @@ from farebox.web.endpoint import (
     one_of,
     text,
 )
+from farebox.web.guard import share_name
 from farebox.web.responses import send_json
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -95,7 +96,7 @@ class SearchEndpoint:
             cursor=_cursor(parameters),
             is_explained=read_flag(parameters, "explain"),
         )
-        page = await self._search.find(request)
+        page = await self._search.find(request, client=share_name(scope))
         await send_json(send, 200, _encode(search_body(page, find_unapplied(parameters, _KNOWN))))
 
 

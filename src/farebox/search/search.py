@@ -1,6 +1,7 @@
 """Search the catalog: a query, filters and a cursor become a page of listings in their order."""
 
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from itertools import islice
 from typing import Final
 
@@ -8,8 +9,9 @@ from farebox.catalog.browsing.store import get_listings
 from farebox.catalog.listing import Listing, ListingFilters
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
-from farebox.kernel.errors import Refusal
+from farebox.kernel.errors import Outage, Refusal
 from farebox.kernel.secret import Secret
+from farebox.kernel.slots import NoSlot, Requester, SlotLimits, Slots
 from farebox.search.finding.candidates import Candidates, Result
 from farebox.search.finding.cursor import BadCursor, Standpoint, read_cursor, write_cursor
 from farebox.search.finding.explain import QueryExplanation, WhyThere, explain_page
@@ -33,6 +35,7 @@ from farebox.storage.pool import Connection, Database
 
 DEFAULT_LIMIT: Final = 20
 MAX_LIMIT: Final = 100
+_SLOT_S: Final = 3.0  # the longest wait of a search for one of the connections
 
 
 class QueryRequired(Refusal):
@@ -40,6 +43,17 @@ class QueryRequired(Refusal):
 
     def __init__(self) -> None:
         super().__init__(ErrorCode.QUERY_REQUIRED)
+
+
+class SearchesBusy(Outage):
+    """The searches of others take all connections."""
+
+    def __init__(self) -> None:
+        super().__init__("search", "too many searches are under way")
+
+
+class _Purpose(IntEnum):
+    SEARCH = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,9 @@ class Search:
         small_below: int = SMALL,
     ) -> None:
         self._database, self._clock = database, clock
+        most = database.connections
+        limits = SlotLimits(most, per_client=most, wait_s=_SLOT_S, next_wait_s=_SLOT_S)
+        self._slots = Slots(most, {_Purpose.SEARCH: limits})
         self._meaning = meaning
         self._meanings = meanings
         self._understanding = Understanding(
@@ -98,19 +115,32 @@ class Search:
         self._walks = no_walks()
         self._key: Secret[bytes] | None = None
 
-    async def find(self, request: SearchRequest) -> SearchPage:
+    async def find(self, request: SearchRequest, *, client: str = "") -> SearchPage:
         """The page of results that the request names.
 
         Every page of a walk shows the catalog as it was when the first was made; what has been
-        taken out since is left out.
+        taken out since is left out. `client` is who searches, under the name of its share: of
+        those that wait, who has the fewest searches under way is next.
 
         Raises:
             QueryRequired: the query is blank.
             BadCursor: the cursor is not of this search, or too old.
+            SearchesBusy: too many others are under way.
             DatabaseUnavailable: the database is away.
         """
         if not request.query.strip():
             raise QueryRequired
+        requester = Requester(_Purpose.SEARCH, client)
+        try:
+            await self._slots.take(requester)
+        except NoSlot:
+            raise SearchesBusy from None
+        try:
+            return await self._find(request)
+        finally:
+            self._slots.release(requester)
+
+    async def _find(self, request: SearchRequest) -> SearchPage:
         key = await self._signing_key()
         point = self._standpoint(key, request)
         if point is None:

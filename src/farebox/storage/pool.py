@@ -252,6 +252,7 @@ class _PoolShare(Database):
         self, whole: Database, connections: int, *, wait_s: float, within_s: float
     ) -> None:
         self._whole, self._own = whole, asyncio.Semaphore(connections)
+        self.connections = connections
         self._wait_s, self._within_s = wait_s, within_s
 
     async def __aenter__(self) -> Self:

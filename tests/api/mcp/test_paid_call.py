@@ -313,7 +313,7 @@ async def test_exception_in_a_tool_is_answered_with_its_id_and_an_open_outcome(
     arguments: Json,
     outcome: str | None,
 ) -> None:
-    async def fail(*_: object) -> None:
+    async def fail(*_: object, **__: object) -> None:
         raise KeyError("the words of a bug")
 
     monkeypatch.setattr(PaidCalls, "call", fail)
