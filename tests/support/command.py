@@ -1,6 +1,7 @@
 """The `farebox` command in a process of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -61,9 +62,15 @@ def start_farebox(
             stdout=subprocess.PIPE,
             stderr=output,
             text=True,
+            preexec_fn=_heed_hangups,
         ) as process,
     ):
         try:
             yield process
         finally:
             process.kill()  # does nothing to a process that has ended
+
+
+def _heed_hangups() -> None:
+    """Undo what `nohup` did to the tests: a child inherits an ignored SIGHUP."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
