@@ -16,7 +16,7 @@ from support.stage import Stage
 LIMIT: Final = 256 * 1024
 
 
-VERSIONS: Final[list[object]] = [1, 3, 9, "2", True, None, 2.0, 2.5, [2]]
+VERSIONS: Final[list[object]] = [1, 3, 9, "2", True, None, 2.5, [2]]
 
 
 SCHEMES: Final[list[object]] = ["upto", "EXACT", "exact ", "", None, 1]

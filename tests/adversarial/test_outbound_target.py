@@ -139,8 +139,6 @@ async def test_user_info_is_refused_in_every_spelling(url: str) -> None:
         "https://?",
         "https://example.com/\r\nHost: evil.example",
         "https://example.com/a b",
-        "https://example.com/%",
-        "https://example.com/%zz",
         "https://example.com/\0",
         "https://example.com/é",
         "https://example.com\\path",

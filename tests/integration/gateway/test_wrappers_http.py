@@ -201,7 +201,7 @@ async def test_slug_of_a_name_is_suggested(seller: Seller) -> None:
         (REQUEST | {"amount": "1.5"}, "invalid_request", "amount"),
         (REQUEST | {"amount": 10_000}, "invalid_request", "amount"),
         (REQUEST | {"upstreamUrl": "http://api.example.com"}, "invalid_wrapper", "upstreamUrl"),
-        (REQUEST | {"unknown": 1}, "invalid_request", "unknown"),
+        (REQUEST | {"unknown": 1}, "invalid_request", "JSON of this shape"),
         (REQUEST | {"requestsPerMinute": 0}, "invalid_request", "requestsPerMinute"),
         (REQUEST | {"slug": "Weather"}, "invalid_wrapper", "slug"),
         (REQUEST | {"routes": [{"method": "HEAD", "path": "/a"}]}, "invalid_request", "routes"),

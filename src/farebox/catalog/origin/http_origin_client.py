@@ -11,12 +11,14 @@ from farebox.catalog.origin.payment_required import (
 from farebox.outbound.client import OutboundClient, OutboundResponse
 from farebox.outbound.faults import CallNotSent, CallOutcomeUnknown, CallRefused
 from farebox.outbound.request import OutboundRequest
+from farebox.outbound.target import TargetFault
 from farebox.x402.headers import PAYMENT_REQUIRED, header_bytes
 
 MAX_ANSWER_BYTES: Final = 256 * 1024
 DEADLINE_S: Final = 8.0
 _PAYMENT_REQUIRED_STATUS: Final = 402
 _EMPTY_OBJECT: Final = b"{}"
+_BRACES: Final = frozenset("{}")
 _JSON: Final = (("Content-Type", "application/json"), ("Accept", "application/json"))
 
 
@@ -33,6 +35,8 @@ class HttpOriginClient:
         method becomes GET: a stranger who names a URL must not make this service send a request
         that changes or deletes something there.
         """
+        if _BRACES.intersection(url):  # a template (RFC 6570) names no resource
+            return OriginFailure(OriginFault.NOT_CALLED, TargetFault.MALFORMED.value)
         try:
             async with self._client.call(_request(url, method, self._deadline_s)) as answer:
                 return await _read_answer(answer)

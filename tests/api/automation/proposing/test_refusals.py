@@ -66,7 +66,7 @@ def refused_times() -> dict[str, tuple[Json, str, str]]:
         "a member too many": (
             {"schedule": CRON | {"seconds": 1}},
             "invalid_schedule",
-            "schedule.seconds",
+            "schedule",
         ),
         "no runs": ({"runLimit": 0}, "limit_exceeded", "runLimit"),
         "1,001 runs": ({"runLimit": 1_001}, "limit_exceeded", "runLimit"),
@@ -175,7 +175,7 @@ async def test_payload_of_another_shape_is_refused_with_its_member(
 ) -> None:
     spec = {"contract": keeper, "autolayer": True, "effects": {}}
     cases: tuple[tuple[Any, int, str, str], ...] = (
-        ({"spec": spec | {"gas": 1}}, 422, "spec_mismatch", "spec.gas"),
+        ({"spec": spec | {"gas": 1}}, 422, "spec_mismatch", "spec"),
         ({"spec": {"contract": keeper}}, 422, "spec_mismatch", "spec.effects"),
         ({"spec": spec | {"contract": 7}}, 422, "spec_mismatch", "spec.contract"),
         ({"spec": spec | {"contract": "C" * 56}}, 422, "spec_mismatch", "spec.contract"),
