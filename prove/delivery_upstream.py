@@ -74,7 +74,8 @@ class ScriptedUpstream:
             server.close()
 
     async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        ends = (OSError, asyncio.IncompleteReadError, asyncio.CancelledError)  # of the run too
+        with contextlib.suppress(*ends):
             request = await _read_request(reader)
             self.reached.append(request)
             fault = self.faults.pop(0) if self.faults else UpstreamFault.NONE

@@ -85,7 +85,6 @@ class NeighboursOutcome:
     answers: Mapping[int, int]  # to them, by status
     took_s: float
     plays: int = 1
-    kept: list[str] = field(default_factory=list)  # refusals of earlier plays
 
     @property
     def ratio(self) -> float:
@@ -100,11 +99,11 @@ class NeighboursOutcome:
     @property
     def is_failed(self) -> bool:
         """Whether an honest neighbour was harmed."""
-        return bool(self.refused or self.kept or self.lost or self.is_slow)
+        return bool(self.refused or self.lost or self.is_slow)
 
     def __str__(self) -> str:
         ratios = ", ".join(f"{kind} {ratio:.2f}" for kind, ratio in self.ratios.items())
-        refused = "; ".join([*self.kept, *self.refused][:3])
+        refused = "; ".join(self.refused[:3])
         return (
             f"{self.case} -> {len(self.refused)} of {self.honest} refused, {self.lost} listings "
             f"lost, ratios ({ratios}), {self.memory_mb:.0f} MB, {self.attacks} requests of "
@@ -120,7 +119,6 @@ async def run_case(
     Raises:
         RunFailed: it did not end, or a replica has.
     """
-    kept: list[str] = []
     for played in itertools.count(1):
         try:
             async with asyncio.timeout(_LONGEST_S):
@@ -131,7 +129,7 @@ async def run_case(
             raise RunFailed(f"a replica does not answer any more: {error}") from error
         is_clear = bool(outcome.refused or outcome.lost) or not outcome.is_slow
         if is_clear or played == plays:
-            return replace(outcome, plays=played, kept=kept)
+            return replace(outcome, plays=played)
     raise AssertionError
 
 

@@ -15,11 +15,10 @@ from farebox.mcp.call_arguments import (
 from farebox.mcp.call_response import CallOutcome, NextAction, ToolResult
 from farebox.mcp.jsonrpc import RpcRequest
 from farebox.mcp.paid_call import PaidCalls
-from farebox.mcp.prepared_call import Sender
+from farebox.mcp.prepared_call import SHARE, Sender
 from farebox.mcp.rpc_error import RpcError, RpcReason
 from farebox.mcp.search_services import SearchServices
 from farebox.mcp.tools import TOOLS, ToolName
-from farebox.web.guard import share_name
 
 PROTOCOL_VERSION: Final = "2025-06-18"
 INITIALIZE: Final = "initialize"
@@ -86,7 +85,7 @@ class RpcHandler:
             raise RpcError(RpcReason.INVALID_ARGUMENTS, "arguments is an object.")
         if name == ToolName.SEARCH:
             read_search = read_search_arguments(arguments)
-            return ToolResult(await self._search.find(read_search, client=share_name(sender)))
+            return ToolResult(await self._search.find(read_search, client=sender[SHARE]))
         try:
             read = read_call_arguments(arguments, params.get("_meta"))
         except RpcError as error:
