@@ -33,6 +33,7 @@ from support.stage import (
     network_stage,
     own_relayer,
     service,
+    until_ready,
 )
 from support.upstream import answers
 from support.wasm import announcing_account, silent_account, spending_account
@@ -159,6 +160,7 @@ async def stage(
     """The service for both networks, with honest nodes and an empty journal."""
     opened = Stage(stage_client, stage_networks, environment_for(stage_networks, stage_database))
     await _clear(opened)
+    await until_ready(stage_client)  # its loop stood still while tests without it ran
     before = count_planted()
     yield opened
     if count_planted() > before:
