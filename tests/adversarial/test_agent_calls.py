@@ -132,8 +132,8 @@ async def test_tool_of_another_server_is_named_instead_of_called(
     [
         "https://user:pw@example.com/", "https://a.example.com%40evil.example/",
         "https:/example.com", "https://example.com:22/", "https://example.com:99999/",
-        "https://%65xample.com/", f"https://{'a' * 300}.com/", f"https://{ORIGIN_HOST}/mcp",
-        f"https://{ORIGIN_HOST}/v1/errors", "https://nowhere.example.com/", *LOCAL,
+        "https://%65xample.com/", f"https://{'a' * 300}.com/",
+        "https://nowhere.example.com/", *LOCAL,
         *(f"https://{name}/" for name in dict.fromkeys(each.partition("=")[0] for each in NAMES)),
     ],
 )  # fmt: skip
@@ -144,6 +144,18 @@ async def test_listed_url_that_may_not_be_called_opens_no_connection(
     error = await agent.refused_call(url)
     assert error["data"]["reason"] in ("PAID_CALL_FAILED", "INVALID_ARGUMENTS", "HTTPS_REQUIRED")
     assert error["data"].get("outcome", "not_sent") == "not_sent"
+    assert shop.upstream.connections == 0
+
+
+@case("GW-021")
+@pytest.mark.parametrize("path", ["/mcp", "/v1/errors", "/"])
+async def test_listed_url_of_this_service_is_no_wrapper_and_opens_no_connection(
+    shop: PaidGateway, agent: Agent, catalog: Database, path: str
+) -> None:
+    url = f"https://{ORIGIN_HOST}{path}"
+    await insert(catalog, url)  # as an older version might have
+    answer = await agent.paid_call(url)
+    assert (answer["status"], answer["outcome"], answer["isPaid"]) == (404, "not_sent", False)
     assert shop.upstream.connections == 0
 
 

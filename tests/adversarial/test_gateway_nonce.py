@@ -99,7 +99,7 @@ async def test_cheaper_transfer_with_the_nonce_buys_nothing_while_the_dear_one_i
     dear = await present(shop, wrapper, pair.dear)
     meanwhile = [*await asyncio.gather(*attempts), await present(shop, wrapper, pair.cheap)]
     assert {each.status for each in meanwhile} == {402}
-    assert dear.status == (503 if is_refused else 200)  # refused for the payer's balance
+    assert dear.status == (402 if is_refused else 200)  # refused for the payer's balance
     assert len(shop.upstream.requests) == (0 if is_refused else 1)
     rows = await shop.stage.query("SELECT amount, pay_to FROM settlements")
     assert "1" not in {str(row["amount"]) for row in rows}
