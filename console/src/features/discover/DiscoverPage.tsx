@@ -27,7 +27,7 @@ interface Found {
 
 async function search(filters: Filters, signal: AbortSignal): Promise<Found> {
   const { query, cursor } = filters;
-  const request = { ...queryOf(filters), query, cursor, explain: "true" };
+  const request = { ...queryOf(filters), query, cursor, explain: "true" as const };
   const page = await call("GET /discovery/search", { query: request }, { signal });
   const next = page.pagination.cursor;
   return {
