@@ -40,10 +40,18 @@ GatewayReconciler.reconcile = _reconcile_nothing
 """
 
 
+_UNJUDGED: Final = """
+
+async def _reserve_unjudged(self, request):
+    return await self._reserve(request, None)
+
+
+Payer._admit = _reserve_unjudged
+"""
 _RESERVES: Final = """
 
 async def _look_or_reserve(self, request, known):
-    return await (self._reserve(request) if known is None else self._continue(request, known))
+    return await (self._admit(request) if known is None else self._continue(request, known))
 
 
 Payer._look = _look_or_reserve
@@ -163,8 +171,11 @@ _BROKEN: Final[dict[Control, dict[str, str]]] = {
     Control.REPEATS: {"gateway/delivery/pay.py": _REPEATS},
     Control.RECEIPT: {"gateway/responses.py": _NO_RECEIPT},
     Control.RECONCILER: {"gateway/delivery/reconcile.py": _NO_RECONCILER},
-    Control.PRICE: {"gateway/delivery/pay.py": _RESERVES, _PAYMENT: _BY_NONCE},
-    Control.FOREIGN: {"gateway/delivery/landing.py": _FOREIGN},
+    Control.PRICE: {"gateway/delivery/pay.py": _UNJUDGED + _RESERVES, _PAYMENT: _BY_NONCE},
+    Control.FOREIGN: {
+        "gateway/delivery/landing.py": _FOREIGN,
+        "gateway/delivery/pay.py": _UNJUDGED,
+    },
     Control.STARVED: {"gateway/delivery/payment_store.py": _OLDEST},
     Control.HASTY: {"submission/deliver.py": _HASTY},
     Control.PUBLIC: {_PAYMENT: _BY_NONCE},

@@ -1,7 +1,6 @@
 """Search the catalog: a query, filters and a cursor become a page of listings in their order."""
 
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from itertools import islice
 from typing import Final
 
@@ -11,7 +10,7 @@ from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage, Refusal
 from farebox.kernel.secret import Secret
-from farebox.kernel.slots import NoSlot, Requester, SlotLimits, Slots
+from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, SlotLimits, Slots
 from farebox.search.finding.candidates import Candidates, Result
 from farebox.search.finding.cursor import BadCursor, Standpoint, read_cursor, write_cursor
 from farebox.search.finding.explain import QueryExplanation, WhyThere, explain_page
@@ -50,10 +49,6 @@ class SearchesBusy(Outage):
 
     def __init__(self) -> None:
         super().__init__("search", "too many searches are under way")
-
-
-class _Purpose(IntEnum):
-    SEARCH = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +97,7 @@ class Search:
         self._database, self._clock = database, clock
         most = database.connections
         limits = SlotLimits(most, per_client=most, wait_s=_SLOT_S, next_wait_s=_SLOT_S)
-        self._slots = Slots(most, {_Purpose.SEARCH: limits})
+        self._slots = Slots(most, {AnyPurpose.ANY: limits})
         self._meaning = meaning
         self._meanings = meanings
         self._understanding = Understanding(
@@ -130,7 +125,7 @@ class Search:
         """
         if not request.query.strip():
             raise QueryRequired
-        requester = Requester(_Purpose.SEARCH, client)
+        requester = Requester(AnyPurpose.ANY, client)
         try:
             await self._slots.take(requester)
         except NoSlot:
