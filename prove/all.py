@@ -1,4 +1,4 @@
-"""`make prove PROOF=all`: every proof in turn, each sized so that all end within 75 minutes.
+"""`make prove PROOF=all`: every proof in turn; all of them have 75 minutes at most.
 
 QUICK=1 runs the short form of each. The last line names the proofs that failed; exit code 0 when
 none did.

@@ -1,4 +1,4 @@
-// schema 20359649f05617108f828855d1fb2c94488d9aea11e4a944b5d36de0894a474a types 7ca9ee87a0501bfce632167a05b6a73d22c6f0053f0284a6a49dd2f66ba09212
+// schema c5033de5fffb9f70b0ae48af9e5e5b59bd68c912d54a7cf3ac21d9d32a90325a types 61334af779638e8f32340f735c0bf898836d427f907c0313a9ff9e06a9e57a0c
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -615,7 +615,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Pause an active plan; a run that is under way is left to end.
+         * Pause an active plan; a transaction that was sent is still looked up.
          * @description A session, the operator, or a key with the scope automation.
          */
         post: operations["post-v1-automations-id-pause"];

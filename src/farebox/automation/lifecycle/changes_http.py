@@ -100,7 +100,7 @@ def _change(
 
 PAUSE: Final = _change(
     "pause",
-    "Pause an active plan; a run that is under way is left to end.",
+    "Pause an active plan; a transaction that was sent is still looked up.",
     status="paused",
     reason="owner",
 )

@@ -25,8 +25,7 @@ async def pause_plans(
     """Pause every active plan of a network, or of an owner, a batch at a time; their number.
 
     A transaction that is under way is left to end; the other legs of its run wait. A plan that
-    another transaction holds is found again
-    by the next batch, or by the next call.
+    another transaction holds is found again by the next batch, or by the next call.
 
     Raises:
         DatabaseUnavailable: those paused so far stay paused.
