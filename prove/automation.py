@@ -25,7 +25,7 @@ from prove.automation_case import (
     draw_cases,
     list_scenarios,
 )
-from prove.automation_control import CONTROL_S, CONTROLS, Control
+from prove.automation_control import CONTROLS, Control
 from prove.automation_run import (
     RunOutcome,
     is_kill,
@@ -224,7 +224,7 @@ async def _is_caught(world: AutomationWorld, folder: Path, control: Control) -> 
         broken = replace(world, world=replace(world.world, fork_server=fork_server))
         outcomes = await run_concurrently(
             control.cases,
-            lambda case: run_case(broken, case, patience_s=CONTROL_S),
+            partial(run_case, broken),
             workers=len(control.cases),
             label=f"control, {control.name}",
         )

@@ -15,8 +15,6 @@ from farebox.automation.plans.session_spec import AuthorityMode
 from prove.automation_case import UNDISTURBED, Fate, RunCase, Scenario
 from prove.broken_build import sources_with_changes
 
-CONTROL_S: Final = 12.0  # a broken build need not come to an end
-
 _SENDER: Final = "automation/execution/send_run.py"
 _PATIENT: Final = "until = self._clock.monotonic() + max(0.0, left_s) + _PROOF_S"
 _HASTY: Final = "until = self._clock.monotonic() + 0.3"

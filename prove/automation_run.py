@@ -59,7 +59,7 @@ async def record(world: AutomationWorld, scenario: Scenario) -> list[Boundary]:
     async with world.environment() as environment:
         played = _Played(world, environment, case)
         await played.start()
-        await played.wait_until_final(UNRESOLVED_AFTER_S)
+        await played.wait_until_final()
         outcome = await played.judge(is_reached=True)
         if outcome.findings:
             raise LocalFault(f"runs without a fault are wrong: {outcome}")
@@ -75,28 +75,26 @@ async def record_idle(world: AutomationWorld) -> frozenset[str]:
         return frozenset(boundary.label for boundary in replica.interceptor.calls)
 
 
-async def run_case(
-    world: AutomationWorld, case: RunCase, *, patience_s: float = UNRESOLVED_AFTER_S
-) -> RunOutcome:
-    """Run one case once; plans that have not ended after `patience_s` are unresolved.
+async def run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
+    """Run one case once; plans that have not ended after two minutes are unresolved.
 
     Raises:
         RunFailed: it did not end.
     """
     try:
         async with asyncio.timeout(_LONGEST_S):
-            return await _run_case(world, case, patience_s)
+            return await _run_case(world, case)
     except TimeoutError as error:
         raise RunFailed(f"{case} did not end within {_LONGEST_S:g} s") from error
 
 
-async def _run_case(world: AutomationWorld, case: RunCase, patience_s: float) -> RunOutcome:
+async def _run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
     async with world.environment() as environment:
         played = _Played(world, environment, case)
         await played.start()
         is_reached = await played.wait_until_hit()
         await played.recover()
-        await played.wait_until_final(patience_s)
+        await played.wait_until_final()
         return await played.judge(is_reached=is_reached)
 
 
@@ -197,10 +195,10 @@ class _Played:
 
         environment.waiting.append(asyncio.create_task(replace_it()))
 
-    async def wait_until_final(self, within_s: float) -> None:
+    async def wait_until_final(self) -> None:
         """Let time pass for what waits until every plan has ended."""
         loop = asyncio.get_running_loop()
-        until, seen, since = loop.time() + within_s, "", loop.time()
+        until, seen, since = loop.time() + UNRESOLVED_AFTER_S, "", loop.time()
         while not await self._is_over() and loop.time() < until:
             await pass_waits(self._environment)
             now = await self._fingerprint()

@@ -11,7 +11,7 @@ from e2e.machine import scratch_folder, subfolder
 from farebox.automation.plans.session_spec import AuthorityMode
 from prove.automation import MOST_CONNECTIONS
 from prove.automation_case import Fate, FaultKind, RunCase, Scenario
-from prove.automation_control import CONTROL_S, CONTROLS
+from prove.automation_control import CONTROLS
 from prove.automation_run import RunOutcome, run_case, run_until_reached
 from prove.automation_verdict import RunViolation
 from prove.automation_world import open_automation_world
@@ -54,7 +54,7 @@ async def played(tmp_path_factory: pytest.TempPathFactory) -> Mapping[RunCase, R
 
         async def play(case: RunCase) -> RunOutcome:
             if case in builds:
-                return await run_case(builds[case], case, patience_s=CONTROL_S)
+                return await run_case(builds[case], case)
             return await run_until_reached(world, case)
 
         every = [*builds, *cases]

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
@@ -16,6 +17,7 @@ from support.waiting import until
 SOURCES: Final = Path(__file__).parents[2] / "src"
 _START_S: Final = 60.0
 _STOP_S: Final = 40.0
+_SHOWN: Final = 4000  # bytes of what it wrote before it ended
 
 
 class ServeProcess:
@@ -25,6 +27,7 @@ class ServeProcess:
         self._settings = dict(settings) | {"FAREBOX_PORT": "0"}
         self._process: asyncio.subprocess.Process | None = None
         self._session: aiohttp.ClientSession | None = None
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed on leaving
         self.url = ""
 
     async def __aenter__(self) -> Self:
@@ -33,10 +36,11 @@ class ServeProcess:
             *(sys.executable, "-m", "farebox", "serve"),
             env=kept | {"PYTHONPATH": str(SOURCES)} | self._settings,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stderr=self._stderr,
         )
         assert self._process.stdout is not None
         line = await asyncio.wait_for(self._process.stdout.readline(), _START_S)
+        assert line, f"it ended with {await self._process.wait()}: {self._last_words()}"
         self.url = msgspec.json.decode(line, type=Json)["url"]
         self._session = aiohttp.ClientSession(trust_env=False)
         await self._until_ready()
@@ -46,6 +50,11 @@ class ServeProcess:
         if self._session is not None:
             await self._session.close()
         await self.kill()
+        self._stderr.close()
+
+    def _last_words(self) -> str:
+        self._stderr.seek(0)
+        return self._stderr.read()[-_SHOWN:].decode(errors="replace")
 
     async def kill(self) -> None:
         """Kill the process and wait for its end."""

@@ -293,10 +293,17 @@ async def service(
 async def until_ready(client: AsgiClient, status: int = 200) -> None:
     """Return once `/health/ready` answers with this status."""
 
-    async def is_answered() -> bool:
-        return (await client.get("/health/ready")).status == status
+    last = await client.get("/health/ready")
 
-    await until(is_answered)
+    async def is_answered() -> bool:
+        nonlocal last
+        last = await client.get("/health/ready")
+        return last.status == status
+
+    try:
+        await until(is_answered)
+    except TimeoutError:
+        raise AssertionError(f"not {status}, but {last.status}: {last.body!r}") from None
 
 
 @contextlib.asynccontextmanager

@@ -1,6 +1,7 @@
 """A grant, a table or a column that is missing: an outage of the database, and no loop ends."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator, Iterable
 from typing import Final
@@ -71,9 +72,13 @@ class OwnDatabase:
         self.url = f"{url}&role={role}"
 
     async def execute(self, statement: str) -> None:
+        """Execute a statement beside a running service, with which it may deadlock."""
         db = await asyncpg.connect(self._admin)
         try:
-            await db.execute(statement.replace("{role}", self.role))
+            while True:
+                with contextlib.suppress(asyncpg.DeadlockDetectedError):
+                    await db.execute(statement.replace("{role}", self.role))
+                    return
         finally:
             await db.close()
 
