@@ -47,13 +47,13 @@ _BLINK_MS: Final = 60  # in which an inline handler would have run
 async def kept_site(
     stage_client: AsgiClient,
     stage_networks: Networks,
-    console_database: str,
+    module_database: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[ConsoleSite]:
-    environment = environment_for(stage_networks, console_database)
+    environment = environment_for(stage_networks, module_database)
     stage = Stage(stage_client, stage_networks, environment)
     folder: Path = tmp_path_factory.mktemp("site")
-    async with console_site(stage, console_database, folder) as site:
+    async with console_site(stage, module_database, folder) as site:
         yield site
 
 

@@ -17,8 +17,8 @@ async def agent(shared_shop: PaidGateway) -> Agent:
 
 
 @pytest.fixture
-async def catalog(shared_shop: PaidGateway, gateway_database: str) -> AsyncIterator[Database]:
+async def catalog(shared_shop: PaidGateway, module_database: str) -> AsyncIterator[Database]:
     """The service's database."""
     del shared_shop
-    async with Database(Secret(gateway_database), connections=1) as database:
+    async with Database(Secret(module_database), connections=1) as database:
         yield database

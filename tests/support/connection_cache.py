@@ -32,3 +32,9 @@ class ConnectionCache:
         if url not in self._pools:
             self._pools[url] = await asyncpg.create_pool(url, min_size=0, max_size=_MOST)
         return await self._pools[url].fetch(sql, *args)
+
+    def forget(self, url: str) -> None:
+        """Close the pool of a database that is dropped."""
+        pool = self._pools.pop(url, None)
+        if pool is not None:
+            pool.terminate()

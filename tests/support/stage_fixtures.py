@@ -1,5 +1,6 @@
 """The stage and the special payers as fixtures, each made once, on demand."""
 
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -39,8 +40,6 @@ from support.upstream import answers
 from support.wasm import announcing_account, silent_account, spending_account
 
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
-GATEWAY_DATABASE: Final = "farebox_gateway"
-CONSOLE_DATABASE: Final = "farebox_console"
 Networks = dict[Network, NetworkStage]
 
 
@@ -68,26 +67,30 @@ async def stage_database(
         yield await _create_database(postgres_server, postgres_template, DATABASE)
 
 
-@pytest.fixture(scope="session")
-async def gateway_database(
+@pytest.fixture(scope="module")
+async def module_database(
     stage_database: str, postgres_server: EmbeddedPostgres, postgres_template: str
-) -> str:
-    """A migrated database that only services with a gateway use."""
-    return await _create_database(postgres_server, postgres_template, GATEWAY_DATABASE)
+) -> AsyncIterator[str]:
+    """A migrated database of one module, for services with master keys, channels or a gateway.
 
-
-@pytest.fixture(scope="session")
-async def console_database(
-    stage_database: str, postgres_server: EmbeddedPostgres, postgres_template: str
-) -> str:
-    """A migrated database that only services in front of a browser use."""
-    return await _create_database(postgres_server, postgres_template, CONSOLE_DATABASE)
+    A row that such a service leaves would keep services with other settings from starting.
+    """
+    name = f"farebox_{os.urandom(6).hex()}"
+    url = await _create_database(postgres_server, postgres_template, name)
+    yield url
+    await check_database_at(url)
+    KEPT.forget(url)
+    connection = await asyncpg.connect(postgres_server.url.reveal())
+    try:
+        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    finally:
+        await connection.close()
 
 
 @pytest.fixture
-async def shop(stage: Stage, gateway_database: str, tmp_path: Path) -> AsyncIterator[PaidGateway]:
+async def shop(stage: Stage, module_database: str, tmp_path: Path) -> AsyncIterator[PaidGateway]:
     """A service with its gateway, and a seller."""
-    async with paid_gateway(stage, gateway_database, tmp_path) as opened:
+    async with paid_gateway(stage, module_database, tmp_path) as opened:
         yield opened
 
 
@@ -96,14 +99,14 @@ async def kept_shop(
     stage_client: AsgiClient,
     stage_networks: Networks,
     stage_database: str,
-    gateway_database: str,
+    module_database: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[PaidGateway]:
     """The service that the tests of a module share."""
     environment = environment_for(stage_networks, stage_database)
     stage = Stage(stage_client, stage_networks, environment)
     folder = tmp_path_factory.mktemp("kept_shop")
-    async with shared_gateway(stage, gateway_database, folder) as opened:
+    async with shared_gateway(stage, module_database, folder) as opened:
         yield opened
 
 

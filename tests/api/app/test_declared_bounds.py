@@ -22,10 +22,10 @@ Bounded = tuple[AsgiClient, Json, Json]
 
 
 @pytest.fixture(scope="module")
-async def bounded(stage_networks: Networks, stage_database: str) -> AsyncIterator[Bounded]:
+async def bounded(stage_networks: Networks, module_database: str) -> AsyncIterator[Bounded]:
     """A service, the session of a wallet, and the paths of its schema."""
-    environment = environment_for(stage_networks, stage_database, **VAULT_SETTING)
-    async with service(environment) as client, Database(Secret(stage_database)) as database:
+    environment = environment_for(stage_networks, module_database, **VAULT_SETTING)
+    async with service(environment) as client, Database(Secret(module_database)) as database:
         paths = (await client.get("/v1/openapi.json")).json()["paths"]
         yield client, (await sign_in_wallet(database)).headers, paths
 

@@ -46,9 +46,9 @@ Served = tuple[AsgiClient, Mapping[str, str]]
 
 
 @pytest.fixture(scope="module")
-async def served(stage_networks: Networks, stage_database: str) -> AsyncIterator[Served]:
-    environment = environment_for(stage_networks, stage_database, **VAULT_SETTING)
-    async with service(environment) as client, Database(Secret(stage_database)) as database:
+async def served(stage_networks: Networks, module_database: str) -> AsyncIterator[Served]:
+    environment = environment_for(stage_networks, module_database, **VAULT_SETTING)
+    async with service(environment) as client, Database(Secret(module_database)) as database:
         yield client, (await sign_in_wallet(database)).headers
 
 

@@ -88,19 +88,19 @@ async def served(
     stage_client: AsgiClient,
     stage_networks: Networks,
     stage_database: str,
-    gateway_database: str,
+    module_database: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Served]:
     networks = {Network.TESTNET: stage_networks[Network.TESTNET]}  # with every feature on it
     stage = Stage(stage_client, networks, environment_for(networks, stage_database))
     own = await _feature_settings(stage)
     folder = tmp_path_factory.mktemp("generated")
-    async with shared_gateway(stage, gateway_database, folder, **own) as shop:
+    async with shared_gateway(stage, module_database, folder, **own) as shop:
         await _fund_runs(shop)
         await _list_prices(shop)
         async with (
             serving(shop.client) as (host, port),
-            Database(Secret(gateway_database)) as database,
+            Database(Secret(module_database)) as database,
         ):
             url = f"http://{host}:{port}"
             documents = {at: await asyncio.to_thread(_read, url + at) for at in (API, PAID)}

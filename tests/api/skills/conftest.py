@@ -50,7 +50,7 @@ async def skill_shop(
     stage_client: AsgiClient,
     stage_networks: Networks,
     stage_database: str,
-    gateway_database: str,
+    module_database: str,
     web_auth_contract: str,
     skill_markets: dict[Network, PlanMarket],
     tmp_path_factory: pytest.TempPathFactory,
@@ -58,12 +58,12 @@ async def skill_shop(
     """The service; contract accounts can sign in on testnet, and plans run on both networks."""
     environment = environment_for(stage_networks, stage_database)
     stage = Stage(stage_client, stage_networks, environment)
-    gateway = Stage(stage_client, stage_networks, environment_for(stage_networks, gateway_database))
+    gateway = Stage(stage_client, stage_networks, environment_for(stage_networks, module_database))
     settings = await plan_settings(gateway, skill_markets)
     settings |= {"FAREBOX_WEB_AUTH_CONTRACT_TESTNET": web_auth_contract}
     folder = tmp_path_factory.mktemp("skill_shop")
     async with (
-        shared_gateway(stage, gateway_database, folder, **settings) as opened,
+        shared_gateway(stage, module_database, folder, **settings) as opened,
         plans_end(opened.stage),
     ):
         yield opened
