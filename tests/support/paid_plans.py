@@ -183,12 +183,14 @@ async def paid_plans(stage: Stage, **settings: str) -> AsyncIterator[PaidPlans]:
     async with Database(Secret(url), connections=4) as database:
         await add_channel(stage, database, environment["FAREBOX_PAYMASTER_SECRET_TESTNET"])
         owner = await sign_in_wallet(database)
-        async with service(environment) as client:
-            own = Stage(client, stage.networks, environment)
-            await until(lambda: _is_available(client))
-            yield PaidPlans(own, database, owner, await deploy_keeper(stage.ledger()))
-        for table in TABLES:
-            await stage.query(f"DELETE FROM {table}")
+        try:
+            async with service(environment) as client:
+                own = Stage(client, stage.networks, environment)
+                await until(lambda: _is_available(client))
+                yield PaidPlans(own, database, owner, await deploy_keeper(stage.ledger()))
+        finally:
+            for table in TABLES:
+                await stage.query(f"DELETE FROM {table}")
 
 
 async def plan_environment(stage: Stage) -> dict[str, str]:

@@ -9,19 +9,16 @@ import pytest
 from farebox.automation.plans.proposal_state import ProposalState
 from support import node_proxy
 from support.automation import RUNS
-from support.paid_plans import PRICE, add_channel, paid_plans, path_of, plan_environment
+from support.paid_plans import PRICE, paid_plans, path_of
 from support.payments import Json
 from support.serve_process import ServeProcess
-from support.stage import Stage
+from support.stage import Stage, own_relayer
 from support.waiting import until
 
 
 async def test_loop_credits_exactly_once_what_a_killed_process_had_sent(stage: Stage) -> None:
     async with paid_plans(stage) as shop:
-        settings = await plan_environment(stage)
-        secret = settings["FAREBOX_PAYMASTER_SECRET_TESTNET"]
-        await shop.stage.query("DELETE FROM automation_channels")
-        await add_channel(stage, shop.database, secret)
+        settings = shop.stage.environment | await own_relayer(stage)
         plan, before = await shop.propose(), await shop.revenue()
         payment = await shop.sign(await shop.offer(plan))
         path, headers = path_of(plan, "payment"), shop.owner.headers
