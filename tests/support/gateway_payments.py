@@ -2,7 +2,8 @@
 
 import asyncio
 import secrets
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from farebox.facilitator.settlement import (
@@ -140,6 +141,52 @@ class OtherPayment:
 def other_payment(slots: UpstreamSlots, wrapper: Wrapper) -> OtherPayment:
     """A payment of another buyer to the wrapper."""
     return OtherPayment(slots, wrapper, new_payment(wrapper).identity)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotCounters:
+    """What the counters of upstream slots say."""
+
+    free: int
+    of_new: int = 0
+    held: Mapping[str, int] = field(default_factory=dict)  # by owner
+    payments: int = 0  # whose slots are held, at each wrapper
+
+    @property
+    def agree(self) -> bool:
+        """Whether no counter is negative, and all count the same slots."""
+        is_negative = min(self.free, self.of_new, *self.held.values(), 0) < 0
+        return not is_negative and self.of_new <= sum(self.held.values()) == self.payments
+
+
+def counters_of(slots: UpstreamSlots) -> SlotCounters:
+    """Read the counters."""
+    return SlotCounters(slots._free, slots._of_new, dict(slots._held), len(slots._slots))
+
+
+class LastCallSlots(UpstreamSlots):
+    """A control: a slot goes back to the wrapper of the last call that gives it back."""
+
+    def release(self, wrapper: Wrapper, payment: PaymentIdentity) -> None:
+        """Give it back."""
+        self._slots[wrapper.id, payment].wrapper = wrapper
+        super().release(wrapper, payment)
+
+
+class OnePaymentSlots(LastCallSlots):
+    """A control: calls with one payment share a slot, whichever wrappers they are for."""
+
+    def is_held_for(self, wrapper: Wrapper, payment: PaymentIdentity) -> bool:
+        """Whether any call with the payment has its slot."""
+        return super().is_held_for(replace(wrapper, id=""), payment)
+
+    def take(self, wrapper: Wrapper, payment: PaymentIdentity) -> bool:
+        """Take the slot of the payment."""
+        return super().take(replace(wrapper, id=""), payment)
+
+    def release(self, wrapper: Wrapper, payment: PaymentIdentity) -> None:
+        """Give it back."""
+        super().release(replace(wrapper, id=""), payment)
 
 
 @dataclass(frozen=True, slots=True)
