@@ -17,6 +17,7 @@ from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.facilitator.verification.verdict import Accepted, SignedTransfer
 from farebox.gateway.delivery.keep_response import ResponseKeeper, ResponseSealer
 from farebox.gateway.delivery.outcome import PayOutcome
+from farebox.gateway.delivery.pass_response import ResponseWriter
 from farebox.gateway.delivery.pay import PaidRequest, Payer
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import BuyerRequest
@@ -110,15 +111,28 @@ def settled(new: NewPayment) -> Settled:
     return Settled(new.identity, new.request_digest, HASH)
 
 
+@dataclass(slots=True)
+class WaitingBuyer:
+    """A buyer who waits for the response until it leaves."""
+
+    has_left: bool = False
+
+
 def paid_request(
-    new: NewPayment, *, is_private: bool = True, is_for_sale: bool = True, slots: int = 1
+    new: NewPayment,
+    *,
+    buyer: WaitingBuyer | None = None,
+    is_private: bool = True,
+    is_for_sale: bool = True,
+    slots: int = 1,
 ) -> PaidRequest:
     """A request with this payment; the settler of a test does not read the transfer."""
     settle = SettleRequest(cast(SignedTransfer, None), new.identity)
     slot = UpstreamSlot(
         UpstreamSlots(slots), UpstreamBreaker(), SystemClock(), new.wrapper, new.identity
     )
-    return PaidRequest(new, settle, slot, is_private=is_private, is_for_sale=is_for_sale)
+    waiting = cast(ResponseWriter, buyer or WaitingBuyer())
+    return PaidRequest(new, settle, slot, waiting, is_private=is_private, is_for_sale=is_for_sale)
 
 
 @dataclass(frozen=True, slots=True)
