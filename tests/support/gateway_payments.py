@@ -175,7 +175,8 @@ class SlotCounters:
 
 def counters_of(slots: UpstreamSlots) -> SlotCounters:
     """Read the counters."""
-    return SlotCounters(slots._free, slots._of_new, dict(slots._held), len(slots._slots))
+    held = {str(owner): count for owner, count in slots._held.items()}
+    return SlotCounters(slots._free, slots._of_new, held, len(slots._slots))
 
 
 class LastCallSlots(UpstreamSlots):

@@ -161,7 +161,7 @@ async def test_payment_that_is_sent_to_two_wrappers_at_once_leaves_all_slots_fre
             copy = at.client.request("GET", f"/gateway/{second.slug}", headers=headers)
             other = calls.create_task(copy)
             await asyncio.wait_for(settling.wait(), 20)
-            new, held = 2 - len(established), {each.owner: 1 for each in wrappers}
+            new, held = 2 - len(established), {str(each.owner): 1 for each in wrappers}
             assert counters_of(at.slots) == SlotCounters(SLOTS - 2, new, held, 2)
             calls.create_task(_open_after(first, gate))
         refused, served = first.result(), other.result()
