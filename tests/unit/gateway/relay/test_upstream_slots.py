@@ -192,7 +192,7 @@ NEW_ATTACKER: Final = replace(ATTACKER, is_established=False)
 @pytest.mark.parametrize(
     ("wrappers", "broken"),
     [
-        ((VICTIM, VICTIM, ATTACKER, ATTACKER), OnePaymentSlots),
+        ((VICTIM, VICTIM, ATTACKER), OnePaymentSlots),
         ((NEW_VICTIM, VICTIM, ATTACKER, NEW_ATTACKER), OnePaymentSlots),
         ((NEW_ATTACKER, NEW_ATTACKER, VICTIM), OnePaymentSlots),
         ((NEW_VICTIM, VICTIM, VICTIM), LastCallSlots),
