@@ -2,7 +2,8 @@
 
 import asyncio
 import secrets
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from farebox.facilitator.settlement import (
@@ -16,6 +17,7 @@ from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.facilitator.verification.verdict import Accepted, SignedTransfer
 from farebox.gateway.delivery.keep_response import ResponseKeeper, ResponseSealer
 from farebox.gateway.delivery.outcome import PayOutcome
+from farebox.gateway.delivery.pass_response import ResponseWriter
 from farebox.gateway.delivery.pay import PaidRequest, Payer
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import BuyerRequest
@@ -109,15 +111,28 @@ def settled(new: NewPayment) -> Settled:
     return Settled(new.identity, new.request_digest, HASH)
 
 
+@dataclass(slots=True)
+class WaitingBuyer:
+    """A buyer who waits for the response until it leaves."""
+
+    has_left: bool = False
+
+
 def paid_request(
-    new: NewPayment, *, is_private: bool = True, is_for_sale: bool = True, slots: int = 1
+    new: NewPayment,
+    *,
+    buyer: WaitingBuyer | None = None,
+    is_private: bool = True,
+    is_for_sale: bool = True,
+    slots: int = 1,
 ) -> PaidRequest:
     """A request with this payment; the settler of a test does not read the transfer."""
     settle = SettleRequest(cast(SignedTransfer, None), new.identity)
     slot = UpstreamSlot(
         UpstreamSlots(slots), UpstreamBreaker(), SystemClock(), new.wrapper, new.identity
     )
-    return PaidRequest(new, settle, slot, is_private=is_private, is_for_sale=is_for_sale)
+    waiting = cast(ResponseWriter, buyer or WaitingBuyer())
+    return PaidRequest(new, settle, slot, waiting, is_private=is_private, is_for_sale=is_for_sale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +155,53 @@ class OtherPayment:
 def other_payment(slots: UpstreamSlots, wrapper: Wrapper) -> OtherPayment:
     """A payment of another buyer to the wrapper."""
     return OtherPayment(slots, wrapper, new_payment(wrapper).identity)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotCounters:
+    """What the counters of upstream slots say."""
+
+    free: int
+    of_new: int = 0
+    held: Mapping[str, int] = field(default_factory=dict)  # by owner
+    payments: int = 0  # whose slots are held, at each wrapper
+
+    @property
+    def agree(self) -> bool:
+        """Whether no counter is negative, and all count the same slots."""
+        is_negative = min(self.free, self.of_new, *self.held.values(), 0) < 0
+        return not is_negative and self.of_new <= sum(self.held.values()) == self.payments
+
+
+def counters_of(slots: UpstreamSlots) -> SlotCounters:
+    """Read the counters."""
+    held = {str(owner): count for owner, count in slots._held.items()}
+    return SlotCounters(slots._free, slots._of_new, held, len(slots._slots))
+
+
+class LastCallSlots(UpstreamSlots):
+    """A control: a slot goes back to the wrapper of the last call that gives it back."""
+
+    def release(self, wrapper: Wrapper, payment: PaymentIdentity) -> None:
+        """Give it back."""
+        self._slots[wrapper.id, payment].wrapper = wrapper
+        super().release(wrapper, payment)
+
+
+class OnePaymentSlots(LastCallSlots):
+    """A control: calls with one payment share a slot, whichever wrappers they are for."""
+
+    def is_held_for(self, wrapper: Wrapper, payment: PaymentIdentity) -> bool:
+        """Whether any call with the payment has its slot."""
+        return super().is_held_for(replace(wrapper, id=""), payment)
+
+    def take(self, wrapper: Wrapper, payment: PaymentIdentity) -> bool:
+        """Take the slot of the payment."""
+        return super().take(replace(wrapper, id=""), payment)
+
+    def release(self, wrapper: Wrapper, payment: PaymentIdentity) -> None:
+        """Give it back."""
+        super().release(replace(wrapper, id=""), payment)
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,6 +204,7 @@ class Response:
             ),
             settle,
             self._parts.relay.slot(self._wrapper, settle.identity),
+            self._buyer,
             is_private=presented.is_private,
             is_for_sale=purchase.known is None,
         )

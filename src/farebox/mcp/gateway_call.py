@@ -26,8 +26,8 @@ class InProcessGateway:
     ) -> CallResponse:
         """Call the wrapper on behalf of `sender`: the call is counted as the sender's.
 
-        `leaving` is set once nobody waits for the response: a payment that was sent is completed,
-        and its response stays to be delivered.
+        `leaving` is set once nobody waits for the response: a payment that was reserved before is
+        completed, and its response stays to be delivered. Any other is not charged.
 
         Raises:
             RpcError: PAID_CALL_FAILED; the response broke off, or is too large.

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from farebox.facilitator.settlement import PaymentIdentity
+from farebox.facilitator.settling.settle_request import SettleRequest
+from farebox.outbound.client import MAX_CALLS
 from farebox.storage.pool import Database
 from support.gateway import GatewayBench, Opened, Outcome, lands, sent
+from support.gateway_payments import SlotCounters, counters_of
 from support.socket_buyer import payment_row, socket_buyer, until_ended
 from support.upstream import Answer, GatedUpstream, answers
 from support.waiting import until
@@ -25,6 +28,43 @@ async def buy_again(at: GatewayBench, method: str = "GET") -> tuple[int, bytes]:
     """Send the same request with the same payment again."""
     answer = await at.pay(method=method)
     return answer.status, answer.body
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "stays"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_buyer_who_leaves_while_its_payment_is_judged_is_not_charged(
+    opened: Opened, database: Database, monkeypatch: pytest.MonkeyPatch, method: str, leaves: bool
+) -> None:
+    judging, gate, judged = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def judge(request: SettleRequest) -> None:
+        judging.set()
+        await gate.wait()
+        judged.set()
+
+    async def count_rows() -> int:
+        async with database.connection() as db:
+            counts = [
+                await db.fetchval(f"SELECT count(*) FROM {table}")
+                for table in ("settlements", "gateway_payments")
+            ]
+        return sum(counts)
+
+    async with opened() as at:
+        monkeypatch.setattr(at.settler, "judge", judge)
+        async with socket_buyer(at, method=method) as buyer:
+            await judging.wait()
+            if leaves:
+                await buyer.leave_noted()
+            gate.set()
+            await judged.wait()
+            if not leaves:  # the control
+                assert b"sunny" in await buyer.read_rest()
+        charged = 0 if leaves else 1  # the end of the block has waited for the request
+        assert (len(at.settler.settled), await count_rows()) == (charged, 2 * charged)
+        assert counters_of(at.slots) == SlotCounters(MAX_CALLS)
+        assert await buy_again(at, method) == (200, b"sunny")
+        assert (len(at.settler.settled), await count_rows(), len(sent(at))) == (1, 2, 1)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

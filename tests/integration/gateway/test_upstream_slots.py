@@ -2,17 +2,23 @@
 
 import asyncio
 from contextlib import suppress
+from typing import Final
+
+import pytest
 
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.gateway.delivery.deliver import ResponseCut
 from farebox.gateway.wrapper import Wrapper
 from farebox.storage.pool import Database
-from support.asgi import ClientDisconnected
+from support.asgi import Answer, ClientDisconnected
 from support.gateway import Opened, Outcome, code_of, lands, sent, signature
-from support.gateway_payments import enabled_wrapper, other_payment
+from support.gateway_payments import SlotCounters, counters_of, enabled_wrapper, other_payment
 from support.outbound import SELLER
 from support.socket_buyer import payment_row, socket_buyer, until_ended
 from support.upstream import GatedUpstream, answers
+from support.waiting import until_lock_is_waited_for
+
+SLOTS: Final = 64
 
 
 async def count_payments(database: Database) -> int:
@@ -112,3 +118,57 @@ async def test_failing_upstream_of_one_seller_closes_no_wrapper_of_another(
         paid = signature(await at.client.request("GET", path), "honest")
         answer = await at.client.request("GET", path, headers={"payment-signature": paid})
         assert (answer.status, answer.body) == (200, b"sunny")
+
+
+async def establish(database: Database, wrapper_id: str) -> None:
+    async with database.connection() as db:
+        await db.execute("UPDATE wrappers SET is_established = true WHERE id = $1", wrapper_id)
+
+
+@pytest.mark.parametrize("established", [(), (0,), (1,), (0, 1)])
+async def test_payment_that_is_sent_to_two_wrappers_at_once_leaves_all_slots_free(
+    opened: Opened, database: Database, established: tuple[int, ...]
+) -> None:
+    settling, gate = asyncio.Event(), asyncio.Event()
+    settled = lands(database)
+
+    async def outcome_of(identity: PaymentIdentity, digest: bytes) -> Outcome:
+        settling.set()
+        await gate.wait()
+        return await settled(identity, digest)
+
+    url = f"https://{SELLER}/v1"
+    second = await enabled_wrapper(database, name="Copy", upstream_url=url)
+    async with opened(outcome_of=outcome_of, slots=SLOTS) as at:
+        wrappers = at.wrapper, second
+        for number in established:
+            await establish(database, wrappers[number].id)
+        gate.set()
+        assert (await at.pay(payment="before")).status == 200  # its counters have a row
+        settling.clear()
+        gate.clear()
+        at.paid["one"] = signature(await at.offer(), "one")
+        headers = {"payment-signature": at.paid["one"]}
+        async with (
+            asyncio.TaskGroup() as calls,
+            database.transaction() as db,  # the first call comes to its row behind the other
+        ):
+            await db.execute(
+                "SELECT 1 FROM wrapper_counters WHERE wrapper_id = $1 FOR UPDATE", at.wrapper.id
+            )
+            first = calls.create_task(at.pay())
+            await until_lock_is_waited_for(database)
+            copy = at.client.request("GET", f"/gateway/{second.slug}", headers=headers)
+            other = calls.create_task(copy)
+            await asyncio.wait_for(settling.wait(), 20)
+            new, held = 2 - len(established), {str(each.owner): 1 for each in wrappers}
+            assert counters_of(at.slots) == SlotCounters(SLOTS - 2, new, held, 2)
+            calls.create_task(_open_after(first, gate))
+        refused, served = first.result(), other.result()
+        assert (refused.status, code_of(refused), served.status) == (409, "payment_used", 200)
+        assert counters_of(at.slots) == SlotCounters(SLOTS)
+
+
+async def _open_after(call: asyncio.Task[Answer], gate: asyncio.Event) -> None:
+    await call
+    gate.set()

@@ -40,6 +40,7 @@ from farebox.gateway.delivery.outcome import (
     Replayed,
     WrapperChanged,
 )
+from farebox.gateway.delivery.pass_response import BuyerLeft, ResponseWriter
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import (
     UNPROVEN_EVERY,
@@ -84,13 +85,15 @@ class PaymentSettler(SettlementJudge, Protocol):
 class PaidRequest:
     """A request with the payment that is presented for it; both passed every check.
 
-    `slot` is taken by the one call that acts for the payment. `is_for_sale`: the payment is for the
-    wrapper's terms of now. Another one may only continue a request that was paid before.
+    `slot` is taken by the one call that acts for the payment. `buyer` waits for the response.
+    `is_for_sale`: the payment is for the wrapper's terms of now. Another one may only continue a
+    request that was paid before.
     """
 
     new: NewPayment
     settle: SettleRequest
     slot: UpstreamSlot
+    buyer: ResponseWriter
     is_private: bool  # the payment holds an identifier, which is on no ledger
     is_for_sale: bool = True
 
@@ -140,6 +143,7 @@ class Payer:
         is released when the payment certainly did not land.
 
         Raises:
+            BuyerLeft: the buyer was gone before the call had a reservation; it sent nothing.
             UpstreamUnavailable: there is no slot for the request; nothing was sent.
             KeyConflict: the buyer's payment identifier names another payment; nothing was sent.
             NothingSent: the service could not act; the same request may be repeated.
@@ -162,7 +166,12 @@ class Payer:
                 return LandingNotRecorded(known)
 
     async def _look(self, request: PaidRequest, known: GatewayPayment | None) -> PayOutcome | None:
-        """Bring the payment one step on; None to look again."""
+        """Bring the payment one step on; None to look again.
+
+        What has not landed, as far as is known, is not settled for a buyer who has left.
+        """
+        if known is None or known.state is PaymentState.RESERVED:
+            _check_presence(request)
         if known is not None:
             return await self._continue(request, known)
         return await self._admit(request) if request.is_for_sale else WrapperChanged()
@@ -177,6 +186,7 @@ class Payer:
         verdict = await self._admission.judge_payment(request.new, request.settle)
         if isinstance(verdict, NotPaid | LimitReached | WrapperChanged):
             return verdict
+        _check_presence(request)
         return await self._reserve(request, verdict)
 
     async def _reserve(self, request: PaidRequest, accepted: Accepted | None) -> PayOutcome | None:
@@ -362,6 +372,11 @@ class Payer:
         """Leave the outcome to another call, or to reconciliation."""
         tx_hash = await self._settler.find_hash(identity)
         return PaymentPending(Pending(identity.network, identity.payer, tx_hash))
+
+
+def _check_presence(request: PaidRequest) -> None:
+    if request.buyer.has_left:
+        raise BuyerLeft
 
 
 def _is_first_attempt(known: GatewayPayment, held: GatewayPayment) -> bool:

@@ -56,44 +56,59 @@ class UpstreamRequest:
     owner: str = ""  # of the wrapper, under the name of its share
 
 
+@dataclass(slots=True)
+class _HeldSlot:
+    """The slot of a payment to a wrapper, as the wrapper was when the slot was taken."""
+
+    wrapper: Wrapper
+    calls: int = 0
+
+
 class UpstreamSlots:
     """The slots of paid requests, from before the payment is settled until the response is passed.
 
     An owner may take a slot while it holds fewer than are free: half of all where it is alone, and
     each of several as many as then stay free. Owners that are not established can be made for
     nothing, so all of them together hold what one owner may, and each of them as many as are then
-    left to them. Calls with one payment share its slot.
+    left to them. Calls with one payment to one wrapper share its slot. Anybody may present one
+    payment at wrappers of several owners: each of them has a slot of its own.
     """
 
     def __init__(self, most: int) -> None:
         self._free, self._of_new = most, 0
         self._held: Counter[OwnerId] = Counter()
-        self._calls: Counter[PaymentIdentity] = Counter()
+        self._slots: dict[tuple[str, PaymentIdentity], _HeldSlot] = {}
 
     def has_room_for(self, wrapper: Wrapper) -> bool:
         """Whether the owner of the wrapper may take a slot now."""
         left = self._free if wrapper.is_established else self._free - self._of_new
         return self._held[wrapper.owner] < left
 
-    def is_held_for(self, payment: PaymentIdentity) -> bool:
-        """Whether a call with the payment has its slot."""
-        return payment in self._calls
+    def is_held_for(self, wrapper: Wrapper, payment: PaymentIdentity) -> bool:
+        """Whether a call with the payment to the wrapper has its slot."""
+        return (wrapper.id, payment) in self._slots
 
     def take(self, wrapper: Wrapper, payment: PaymentIdentity) -> bool:
         """Take the slot of a payment to the wrapper, if its owner may."""
-        if not self.is_held_for(payment):
+        held = self._slots.get((wrapper.id, payment))
+        if held is None:
             if not self.has_room_for(wrapper):
                 return False
+            held = self._slots[wrapper.id, payment] = _HeldSlot(wrapper)
             self._move(wrapper, 1)
-        self._calls[payment] += 1
+        held.calls += 1
         return True
 
     def release(self, wrapper: Wrapper, payment: PaymentIdentity) -> None:
-        """Give the slot of a payment back, at the end of the last call that has taken it."""
-        self._calls[payment] -= 1
-        if not self._calls[payment]:
-            del self._calls[payment]
-            self._move(wrapper, -1)
+        """Give the slot of a payment back, at the end of the last call that has taken it.
+
+        It goes back to whom it was taken from: the wrapper may have been changed since.
+        """
+        held = self._slots[wrapper.id, payment]
+        held.calls -= 1
+        if not held.calls:
+            del self._slots[wrapper.id, payment]
+            self._move(held.wrapper, -1)
 
     def _move(self, wrapper: Wrapper, slots: int) -> None:
         self._free -= slots
@@ -105,7 +120,7 @@ class UpstreamSlots:
 
 
 class UpstreamSlot:
-    """The slot of one payment, as a call that acts for the payment takes it.
+    """The slot of one payment to a wrapper, as a call that acts for the payment takes it.
 
     It is given back at the end of its context, if it was taken.
     """
@@ -134,7 +149,7 @@ class UpstreamSlot:
         Raises:
             UpstreamUnavailable: there is none, or the breaker is open.
         """
-        if not self._slots.is_held_for(self._payment):
+        if not self._slots.is_held_for(self._wrapper, self._payment):
             if not self._slots.has_room_for(self._wrapper):
                 raise UpstreamUnavailable(_FULL_RETRY_S)
             now = self._clock.monotonic()
@@ -154,7 +169,7 @@ class UpstreamSlot:
             return
         self._is_taken = False
         self._slots.release(self._wrapper, self._payment)
-        if not self._slots.is_held_for(self._payment):
+        if not self._slots.is_held_for(self._wrapper, self._payment):
             self._breaker.end_trial(self._wrapper.id, self._payment)
 
 

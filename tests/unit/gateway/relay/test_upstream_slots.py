@@ -1,5 +1,7 @@
 """The slots of paid requests: what an owner may hold beside others."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -11,7 +13,14 @@ from farebox.gateway.wrapper import Wrapper
 from farebox.gateway.wrappers.wrapper_fields import make_settings
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import SystemClock
-from support.gateway_payments import new_payment, other_payment
+from support.gateway_payments import (
+    LastCallSlots,
+    OnePaymentSlots,
+    SlotCounters,
+    counters_of,
+    new_payment,
+    other_payment,
+)
 from support.wrappers import wrapper_fields
 
 AT: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -146,3 +155,115 @@ def test_payment_without_room_takes_no_trial_and_one_that_ends_gives_it_back() -
         with slot_of(slots, one, breaker) as trial:
             trial.take_unpaid()
             assert breaker.wait_s(one.id, SystemClock().monotonic()) > 0
+
+
+def orders_of(calls: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every order of the steps of the calls; a number stands for the next step of its call."""
+    if not any(calls):
+        yield ()
+    for call, left in enumerate(calls):
+        if left:
+            fewer = [*calls[:call], left - 1, *calls[call + 1 :]]
+            yield from ((call, *rest) for rest in orders_of(fewer))
+
+
+def play(slots: UpstreamSlots, wrappers: Sequence[Wrapper], order: Sequence[int]) -> bool:
+    """Take and give back one payment's slot at the wrappers; whether the counters always agree."""
+    payment, breaker = new_payment(wrappers[0]).identity, UpstreamBreaker()
+    calls = [UpstreamSlot(slots, breaker, SystemClock(), each, payment) for each in wrappers]
+    has_taken: set[int] = set()
+    for call in order:
+        if call in has_taken:
+            calls[call].release()
+        else:
+            calls[call].take_unpaid()
+            has_taken.add(call)
+        if not counters_of(slots).agree:
+            return False
+    return True
+
+
+VICTIM: Final = wrapper_of("victim")
+NEW_VICTIM: Final = replace(VICTIM, is_established=False)  # before a change of the wrapper
+ATTACKER: Final = wrapper_of("attacker")
+NEW_ATTACKER: Final = replace(ATTACKER, is_established=False)
+
+
+@pytest.mark.parametrize(
+    ("wrappers", "broken"),
+    [
+        ((VICTIM, VICTIM, ATTACKER), OnePaymentSlots),
+        ((NEW_VICTIM, VICTIM, ATTACKER, NEW_ATTACKER), OnePaymentSlots),
+        ((NEW_ATTACKER, NEW_ATTACKER, VICTIM), OnePaymentSlots),
+        ((NEW_VICTIM, VICTIM, VICTIM), LastCallSlots),
+    ],
+    ids=["two owners", "two changed wrappers", "a new owner", "a changed wrapper"],
+)
+def test_every_slot_goes_back_where_it_was_taken_whatever_the_order_of_the_calls(
+    wrappers: Sequence[Wrapper], broken: type[UpstreamSlots]
+) -> None:
+    orders = list(orders_of([2] * len(wrappers)))
+    for order in orders:
+        slots = UpstreamSlots(64)
+        assert play(slots, wrappers, order), order
+        assert counters_of(slots) == SlotCounters(64), order
+    assert any(
+        not play(slots, wrappers, order) or counters_of(slots) != SlotCounters(64)
+        for order, slots in ((each, broken(64)) for each in orders)
+    ), "the control"
+
+
+def test_payment_that_is_presented_at_two_wrappers_has_a_slot_of_each_owner() -> None:
+    slots, payment = UpstreamSlots(64), new_payment(VICTIM).identity
+    for wrapper in (VICTIM, NEW_ATTACKER):
+        assert slots.take(wrapper, payment)
+    assert counters_of(slots) == SlotCounters(62, 1, {"victim": 1, "attacker": 1}, 2)
+
+
+def test_slot_that_nobody_holds_is_not_given_back() -> None:
+    slots, payment = UpstreamSlots(64), new_payment(VICTIM).identity
+    assert slots.take(VICTIM, payment)
+    with pytest.raises(KeyError):
+        slots.release(ATTACKER, payment)
+    assert counters_of(slots) == SlotCounters(63, 0, {"victim": 1}, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_refused"), [(UpstreamSlots, True), (OnePaymentSlots, False)], ids=["", "control"]
+)
+def test_payment_with_a_slot_elsewhere_passes_no_open_breaker(
+    kind: type[UpstreamSlots], is_refused: bool
+) -> None:
+    slots, breaker, payment = kind(64), UpstreamBreaker(), new_payment(VICTIM).identity
+    for _ in range(FAILURES):
+        breaker.record_failure(VICTIM.id, new_payment(VICTIM).identity, SystemClock().monotonic())
+    elsewhere, here = (
+        UpstreamSlot(slots, breaker, SystemClock(), each, payment) for each in (ATTACKER, VICTIM)
+    )
+    elsewhere.take_unpaid()
+    refused = False
+    try:
+        here.take_unpaid()
+    except UpstreamUnavailable:
+        refused = True
+    assert refused is is_refused
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_given_back"),
+    [(UpstreamSlots, True), (OnePaymentSlots, False)],
+    ids=["", "control"],
+)
+def test_trial_ends_with_the_calls_to_its_wrapper_while_another_has_the_payment(
+    kind: type[UpstreamSlots], is_given_back: bool
+) -> None:
+    slots, breaker, payment = kind(64), UpstreamBreaker(), new_payment(VICTIM).identity
+    for _ in range(FAILURES):
+        breaker.record_failure(VICTIM.id, new_payment(VICTIM).identity, -OPEN_S)
+    trial, elsewhere = (
+        UpstreamSlot(slots, breaker, SystemClock(), each, payment) for each in (VICTIM, ATTACKER)
+    )
+    trial.take_unpaid()
+    elsewhere.take_unpaid()
+    trial.release()
+    assert (breaker.wait_s(VICTIM.id, SystemClock().monotonic()) == 0) is is_given_back
