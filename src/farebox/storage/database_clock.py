@@ -11,8 +11,11 @@ from farebox.storage.faults import attempt
 from farebox.storage.pool import Database
 
 _EVERY_S: Final = 30.0
-_FIRST_S: Final = 1.0  # until the database was reached once
+_FIRST_S: Final = 1.0  # until a reading is exact
 _MAX_OFFSET_S: Final = 2.0
+# A reading is wrong by half its round trip at most. A process that stood still in the middle of
+# one would be late by minutes, and every time bound that it writes would have passed.
+_MAX_ROUND_TRIP_S: Final = 1.0
 _MISSED: Final = "clock.database_away"
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
@@ -31,6 +34,7 @@ class DatabaseClock:
         self._read: tuple[datetime, float] | None = (
             None  # the time, and the monotonic moment of reading it
         )
+        self._is_exact = False
 
     async def __aenter__(self) -> Self:
         await attempt(self.synchronise, missed=_MISSED)
@@ -65,11 +69,11 @@ class DatabaseClock:
     async def run(self) -> None:
         """Read the database's time regularly, until cancelled; an outage is logged."""
         while True:
-            await self._local.sleep(_FIRST_S if self._read is None else _EVERY_S)
+            await self._local.sleep(_EVERY_S if self._is_exact else _FIRST_S)
             await attempt(self.synchronise, missed=_MISSED)
 
     async def synchronise(self) -> None:
-        """Read the database's time.
+        """Read the database's time; a reading that took too long is used only if there is no other.
 
         Raises:
             DatabaseUnavailable: the last reading stays in use.
@@ -77,4 +81,9 @@ class DatabaseClock:
         async with self._database.connection() as db:
             sent_at = self._local.monotonic()
             time: datetime = await db.fetchval("SELECT clock_timestamp()")
-            self._read = time, (sent_at + self._local.monotonic()) / 2
+            read_at = self._local.monotonic()
+        was_exact, self._is_exact = self._is_exact, read_at - sent_at <= _MAX_ROUND_TRIP_S
+        if self._is_exact or self._read is None:
+            self._read = time, (sent_at + read_at) / 2
+        if was_exact and not self._is_exact:
+            log.warning("clock.reading_too_slow", took_s=round(read_at - sent_at, 1))

@@ -1,11 +1,14 @@
 """The service follows the database's clock, whatever the machine's clock says."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from farebox.storage.database_clock import DatabaseClock
-from farebox.storage.pool import Database
+from farebox.storage.pool import Connection, Database
 from support.manual_clock import ManualClock
 from support.promises import case
 
@@ -65,3 +68,66 @@ async def test_database_clock_follows_the_databases_time(database: Database) -> 
         with pytest.raises(OverNow):
             await clock.run()
         assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=2)
+
+
+class SlowConnection:
+    """A connection; the process stands still for so long while a statement is answered."""
+
+    def __init__(self, whole: Connection, local: ManualClock, seconds: float) -> None:
+        self._whole, self._local, self._seconds = whole, local, seconds
+
+    async def fetchval(self, statement: str) -> datetime:
+        value: datetime = await self._whole.fetchval(statement)
+        self._local.turn(self._seconds)
+        return value
+
+
+class SlowDatabase(Database):
+    """Lends connections of another pool as slow ones."""
+
+    def __init__(self, whole: Database, local: ManualClock, seconds: float = 0.0) -> None:
+        self._whole, self._local, self.seconds = whole, local, seconds
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
+        async with self._whole.connection() as db:
+            yield SlowConnection(db, self._local, self.seconds)
+
+
+@case("RL-040")
+async def test_database_clock_keeps_its_reading_when_the_process_stands_still_in_the_next(
+    database: Database,
+) -> None:
+    """Control: a clock that takes every reading is late by a minute and a half."""
+    local = WrongClock()
+    slow = SlowDatabase(database, local)
+    async with DatabaseClock(slow, local) as clock:
+        right = clock.now()
+        slow.seconds = 180.0
+        await clock.synchronise()
+        assert clock.now() == right + timedelta(seconds=180)
+        slow.seconds = 0.0
+        await clock.synchronise()
+        assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=2), "the next one is exact"
+
+
+async def test_database_clock_repeats_a_first_reading_that_is_not_exact_at_once(
+    database: Database,
+) -> None:
+    local = WrongClock()
+    slow = SlowDatabase(database, local, 180.0)
+    pauses: list[float] = []
+
+    async def counted(seconds: float) -> None:
+        pauses.append(seconds)
+        slow.seconds = 0.0
+        if len(pauses) == 3:
+            raise OverNow
+
+    local.sleep = counted  # type: ignore[method-assign] # the script of this one test
+    async with DatabaseClock(slow, local) as clock:
+        assert abs(clock.now() - datetime.now(UTC)) > timedelta(seconds=80)
+        with pytest.raises(OverNow):
+            await clock.run()
+        assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=2)
+    assert pauses == [1.0, 30.0, 30.0]
