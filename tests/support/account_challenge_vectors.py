@@ -28,7 +28,7 @@ from farebox.kernel.networks import Network
 _SERVICE: Final = Keypair.from_raw_ed25519_seed(bytes(range(32)))
 _OWNER: Final = Keypair.from_raw_ed25519_seed(bytes(range(32, 64)))
 _OTHER: Final = Keypair.from_raw_ed25519_seed(bytes(range(64, 96)))
-_DOMAIN: Final = "pay.example.com"
+_DOMAIN: Final = "localhost"  # as the console in front of a local service is asked to sign in
 _NONCE: Final = base64.b64encode(bytes(range(48)))
 _START: Final = 1_800_000_000
 _LIFE_S: Final = 300
@@ -59,13 +59,14 @@ def _document(
     # the builder takes the next sequence number
     account = Account(MuxedAccount.from_account(source), sequence - 1)
     builder = TransactionBuilder(account, Network.TESTNET.passphrase, base_fee=100)
-    if bounds is not None:
-        builder.add_time_bounds(*bounds)
+    builder.add_time_bounds(*(bounds or (_START, _START + _LIFE_S)))
     if memo is not None:
         builder.add_memo(memo)
     for operation in operations or (_account_operation(), _domain_operation()):
         builder.append_operation(operation)
     envelope = builder.build()
+    if bounds is None:
+        envelope.transaction.preconditions = None
     for signer in signers:
         envelope.sign(signer)
     return envelope.to_xdr()

@@ -36,6 +36,7 @@ export type WalletProblemKind =
   | "wrong_account"
   | "cannot_sign_entries"
   | "declined"
+  | "undecodable"
   | "no_answer"
   | "failed";
 
