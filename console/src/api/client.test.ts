@@ -66,13 +66,14 @@ test("a service that is not there is an outage", async () => {
   expect([error.status, error.code]).toEqual([0, "no_answer"]);
 });
 
+const makeKey = () => call("POST /v1/api-keys", { body: { name: "robot" } });
+
 test("a request carries the account whose page made it, and asks for nobody who is signed in", async () => {
   const sent: [string | undefined, unknown][] = [];
   await serve((request, response) => {
     sent.push([request.url, request.headers["x-farebox-account"]]);
     answerJson(response, 200, {});
   });
-  const makeKey = () => call("POST /v1/api-keys", { body: { name: "robot" } });
   await makeKey();
   actFor("user_ada");
   await makeKey();

@@ -6,6 +6,7 @@ import { answerJson, serve } from "./loopback.testing";
 import { createQueryClient } from "./queryClient";
 import type { Owner } from "./session";
 import { changeOwner, closeSignIn, provideOwner, useOtherOwner, useSignInRequest } from "./session";
+import { joinTabs } from "./tabs";
 
 const ADA: Owner = { id: "user_ada", network: "stellar:testnet", address: "GADA", expiresAt: null };
 const GRACE: Owner = { ...ADA, id: "user_grace", address: "GGRACE" };
@@ -84,11 +85,10 @@ async function openTab(signedIn: () => Owner | null) {
     if (owner === null) answerJson(response, 401, REFUSED);
     else answerJson(response, 200, { user: owner, kind: "session", scopes: [], expiresAt: owner.expiresAt });
   });
-  const tab = new BroadcastChannel("farebox.session");
-  closeTab = () => tab.close();
   let heard = 0;
-  tab.addEventListener("message", () => (heard += 1));
-  return { tell: () => tab.postMessage("changed"), heard: () => heard };
+  const { tell, close } = joinTabs(() => (heard += 1));
+  closeTab = close;
+  return { tell, heard: () => heard };
 }
 const otherOwner = () => renderHook(() => useOtherOwner()).result.current;
 

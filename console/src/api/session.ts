@@ -111,12 +111,15 @@ export function provideOwner(client: QueryClient): () => void {
   const joined = joinTabs(() => void readAgain());
   tabs = joined;
   const stop = onSessionRefused((refusal, route) => {
+    const isRead = route.startsWith("GET ");
     if (refusal === "account_mismatch") {
-      void readAgain();
+      void readAgain().then(() => {
+        if (otherOwner !== null && !isRead) setSignInRequest("expired"); // over the form, which may be a dialog
+      });
       return;
     }
     const isSignedIn = Boolean(client.getQueryData<Owner | null>(keys.owner));
-    if (isSignedIn && !(isDismissed && route.startsWith("GET "))) setSignInRequest("expired");
+    if (isSignedIn && !(isDismissed && isRead)) setSignInRequest("expired");
   });
   return () => {
     stop();

@@ -34,7 +34,7 @@ function useSignedIn() {
 
 function OpenDialog({ isExpired }: { isExpired: boolean }) {
   const owner = useOwner();
-  const isReplaced = useOtherOwner() !== null;
+  const other = useOtherOwner();
   const current = useNetwork();
   const served = useServedNetworks();
   const [network, setNetwork] = useState<Network>(current);
@@ -63,7 +63,7 @@ function OpenDialog({ isExpired }: { isExpired: boolean }) {
   };
 
   return (
-    <Dialog title={titleFor(isExpired, isReplaced)} onClose={closeSignIn}>
+    <Dialog title={titleFor(isExpired, other)} onClose={closeSignIn}>
       <p>
         {isExpired
           ? "Sign in again to go on. This page and what you typed stay as they are; send it again afterwards."
@@ -77,6 +77,12 @@ function OpenDialog({ isExpired }: { isExpired: boolean }) {
           options={served.map((each) => ({ value: each.network, label: NETWORK_NAMES[each.network] }))}
           hint="Each network has an account of its own: Testnet holds no money."
         />
+      )}
+      {isExpired && other !== null && (
+        <p>
+          Another tab has signed in as <code>{shorten(other.address)}</code> on {NETWORK_NAMES[other.network]}: nothing of this
+          page was sent for it.
+        </p>
       )}
       {isExpired && owner !== null && (
         <p className="soft">
@@ -100,26 +106,26 @@ function OpenDialog({ isExpired }: { isExpired: boolean }) {
         </ul>
       )}
       {problem !== null && <Problem error={problem} isSmall />}
-      {isExpired && <Leave isBusy={step !== null} />}
+      {isExpired && <Leave isBusy={step !== null} other={other} />}
     </Dialog>
   );
 }
 
-function titleFor(isExpired: boolean, isReplaced: boolean): string {
+function titleFor(isExpired: boolean, other: Owner | null): string {
   if (!isExpired) return "Sign in";
-  return isReplaced ? "Sign in again" : "Your session has ended";
+  return other === null ? "Your session has ended" : "Sign in again";
 }
 
 /** The ways on that give up the page and what was typed into it. */
-function Leave({ isBusy }: { isBusy: boolean }) {
+function Leave({ isBusy, other }: { isBusy: boolean; other: Owner | null }) {
   const client = useQueryClient();
   return (
     <div className="row">
       <Button kind="quiet" size="small" disabled={isBusy} onClick={openSignIn}>
         Use another account
       </Button>
-      <Button kind="quiet" size="small" disabled={isBusy} onClick={() => changeOwner(client, null)}>
-        Leave signed out
+      <Button kind="quiet" size="small" disabled={isBusy} onClick={() => changeOwner(client, other)}>
+        {other === null ? "Leave signed out" : `Show ${shorten(other.address)} here`}
       </Button>
     </div>
   );

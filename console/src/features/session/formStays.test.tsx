@@ -6,6 +6,8 @@ import { answerJson, serve } from "@/api/loopback.testing";
 import { createQueryClient } from "@/api/queryClient";
 import type { Owner } from "@/api/session";
 import { changeOwner, closeSignIn, provideOwner, useOwner } from "@/api/session";
+import { joinTabs } from "@/api/tabs";
+import type { Tabs } from "@/api/tabs";
 import { Field } from "@/ui/Field";
 import { useForm } from "@/ui/form";
 import { FormFrame } from "@/ui/FormFrame";
@@ -20,7 +22,7 @@ const refusal = (code: string) => ({ error: { code, message: "No.", requestId: "
 let signedIn: Owner | null;
 let names: string[];
 let stop = () => {};
-let tab: BroadcastChannel;
+let tab: Tabs;
 
 function SecretForm() {
   const form = useForm({
@@ -68,7 +70,7 @@ async function openForm() {
 
 beforeEach(async () => {
   [signedIn, names] = [ADA, []];
-  tab = new BroadcastChannel("farebox.session");
+  tab = joinTabs(() => {});
   await serve((request, response) => {
     if (request.url === "/v1/auth/me" && signedIn) answerJson(response, 200, { user: signedIn, kind: "session", scopes: [] });
     else if (request.url === "/v1/networks") answerJson(response, 200, { networks: [] });
@@ -101,7 +103,7 @@ test("a session that ends while a form is sent asks over it, and the form goes o
 test("a sign-out in another tab asks over the form", async () => {
   await openForm();
   signedIn = null;
-  tab.postMessage("changed");
+  tab.tell();
   await screen.findByText("Your session has ended");
   expect(typed()).toBe("a credential");
   expect(JSON.stringify([{ ...localStorage }, { ...sessionStorage }])).not.toContain("a credential");
@@ -110,19 +112,19 @@ test("a sign-out in another tab asks over the form", async () => {
 test("another account of another tab leaves the form, which is sent by its own account alone", async () => {
   await openForm();
   signedIn = GRACE;
-  tab.postMessage("changed");
-  await screen.findByText(/Another tab has signed in/);
-  await send();
-  expect([typed(), names]).toEqual(["a credential", []]);
-  fireEvent.click(screen.getByRole("button", { name: /^Sign in again as/ }));
+  tab.tell();
+  fireEvent.click(await screen.findByRole("button", { name: /^Sign in again as/ }));
   await screen.findByText("Sign in again");
-  expect(typed()).toBe("a credential");
+  act(closeSignIn);
+  await send();
+  await screen.findByText("Sign in again"); // over the form, by itself
+  expect([typed(), names]).toEqual(["a credential", []]);
 });
 
 test("the person gives the form up for the other account, and it is not sent by that one", async () => {
   await openForm();
   signedIn = GRACE;
-  tab.postMessage("changed");
+  tab.tell();
   fireEvent.click(await screen.findByRole("button", { name: /^Show .* here$/ }));
   await waitFor(() => expect(typed()).toBe(""));
   expect(names).toEqual([]);

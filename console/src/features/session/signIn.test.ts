@@ -63,8 +63,9 @@ test.each(refused)("$name never reaches the wallet", async ({ document }) => {
 
 test("the host of the page, and any name of this machine on this machine, is what a challenge names", () => {
   const challenge = challengeOf(issued.document);
-  requireAsked({ ...challenge, ...SERVED }, NETWORK, expected.address, PAGE);
-  requireAsked(challenge, NETWORK, expected.address, { hostname: "127.0.0.1" });
+  const asked = (each: typeof challenge, page: { hostname: string }) => () => requireAsked(each, NETWORK, expected.address, page);
+  expect(asked({ ...challenge, ...SERVED }, PAGE)).not.toThrow();
+  expect(asked(challenge, { hostname: "127.0.0.1" })).not.toThrow();
 });
 
 test.each([
