@@ -273,7 +273,7 @@ async def test_tab_of_one_account_makes_nothing_for_another(site: ConsoleSite) -
     assert await _key_names(buyer) == ["of the buyer"]
     await seller.page.get_by_role("button", name="Sign in again as").click()
     await seller.page.get_by_role("dialog").get_by_role("button", name="Freighter").click()
-    await seller.page.get_by_text("Signed in as").wait_for()
+    await seller.page.get_by_role("dialog").wait_for(state="detached")
     assert await _key_names(seller) == [], "it is not the seller's"
     _is_clean(buyer)
     _is_clean(seller)
