@@ -102,9 +102,7 @@ def _refused() -> dict[str, str]:
         "no signature": _document(signers=()),
         "the signature of another account": _document(signers=(_OTHER,)),
         "a second signature": _document(signers=(_SERVICE, _OWNER)),
-        "bytes behind the end": base64.b64encode(
-            base64.b64decode(_document()) + bytes(4)
-        ).decode(),
+        "bytes behind the end": base64.b64encode(base64.b64decode(_document()) + bytes(4)).decode(),
         "no bytes": "",
         "no base64": "a challenge",
     }

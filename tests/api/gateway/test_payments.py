@@ -132,7 +132,7 @@ async def test_lists_hold_what_a_wallet_received_paid_and_had_settled(shop: Paid
 
 
 async def test_list_never_leaves_the_network_of_the_wallet(shop: PaidGateway) -> None:
-    """The same address on another network is another user: a testnet sign-in proves nothing there."""
+    """The same address on another network is another user: a sign-in proves nothing there."""
     scene = shop.stage.networks[Network.PUBNET].scene
     await shop.stage.assert_settles((await shop.stage.draft(Network.PUBNET)).request())
     here = await wallet_of(shop, scene.payees[0].address)

@@ -16,4 +16,6 @@ def test_challenges_of_the_console_are_made_by_this_code() -> None:
 
 def test_account_challenges_of_the_console_are_taken_back_by_this_code() -> None:
     committed = (WALLET / "accountChallenge.vectors.json").read_bytes()
-    assert committed == account_challenge_vectors(), "run python -m support.account_challenge_vectors"
+    assert committed == account_challenge_vectors(), (
+        "run python -m support.account_challenge_vectors"
+    )

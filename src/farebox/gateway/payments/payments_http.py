@@ -73,7 +73,11 @@ _FILTERS: Final = (
         "received (the default) and paid: by your wallet; settled: for you.",
         one_of(*(each.value for each in PartyRole)),
     ),
-    Parameter("network", "Only on this one: your wallet's own, or any for role=settled.", one_of(*(each.value for each in Network))),
+    Parameter(
+        "network",
+        "Only on this one: your wallet's own, or any for role=settled.",
+        one_of(*(each.value for each in Network)),
+    ),
     Parameter("state", "Only in this one.", one_of(*(each.value for each in RecordState))),
     Parameter("wrapper", "Only through the wrapper of this id.", text(max_length=_MAX_ID)),
     Parameter("since", "Only those sent at this time (RFC 3339) or later.", _TIME),
