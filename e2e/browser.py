@@ -191,14 +191,23 @@ class Visitor:
         if message.type == "error" and not is_note:
             self.record.console_errors.append(f"{self.page.url}: {message.text[:300]}")
 
-    async def start(self, scripts: Sequence[str]) -> None:
-        """Install the observers; `scripts` run in every page before its own."""
+    async def open_tab(self) -> "Visitor":
+        """Open another tab of the profile, whose wallet is answered by itself."""
+        tab = Visitor(self.context, await self.context.new_page(), self.origin, self.screen)
+        tab._watch()
+        return tab
+
+    def _watch(self) -> None:
         self.page.on("dialog", self._on_dialog)
         self.page.on("console", self._on_console)
         self.page.on(
             "pageerror",
             lambda error: self.record.console_errors.append(f"{self.page.url}: {error}"),
         )
+
+    async def start(self, scripts: Sequence[str]) -> None:
+        """Install the observers; `scripts` run in every page before its own."""
+        self._watch()
         self.context.on("request", self._on_request)
         await self.context.expose_function(_SAW, self._on_violation)
         await self.context.expose_function(RAN, self._on_ran)

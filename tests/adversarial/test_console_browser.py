@@ -240,3 +240,46 @@ async def test_foreign_page_changes_nothing_in_a_signed_in_browser(
     assert answer.status in (401, 403)
     await visitor.open("/")
     assert await visitor.call("GET", KEYS) == before, "no key, and still signed in"
+
+
+async def test_tab_of_one_account_makes_nothing_for_another(site: ConsoleSite) -> None:
+    """A buyer's form stays while a seller signs in next to it, and is sent for the buyer alone."""
+    buyer = await site.signed_in(BUYER)
+    await buyer.open("/developers")
+    await buyer.page.get_by_role("button", name="Create a key").first.click()
+    await buyer.page.get_by_label("Name").fill("of the buyer")
+    seller = await buyer.open_tab()
+    seller.wallet.account = SELLER
+    await seller.open("/")
+    await seller.page.get_by_role("button", name="Testnet").first.click()
+    await seller.page.get_by_text("Use another wallet or network").click()
+    await seller.page.get_by_role("dialog").get_by_role("button", name="Freighter").click()
+    await seller.page.get_by_text("Signed in as").wait_for()
+    await buyer.page.get_by_text("Another tab has signed in as").first.wait_for()
+    await buyer.page.get_by_role("button", name="Create the key").click()
+    again = buyer.page.get_by_role("dialog", name="Sign in again")
+    await again.wait_for()
+    assert await _key_names(seller) == []
+    buyer.wallet.account = SELLER  # the person forgets to switch the wallet
+    await again.get_by_role("button", name="Freighter").click()
+    await again.get_by_text("What you typed stays.").wait_for()
+    buyer.wallet.account = BUYER
+    await again.get_by_role("button", name="Freighter").click()
+    await again.wait_for(state="detached")
+    assert await buyer.page.get_by_label("Name").input_value() == "of the buyer"
+    await seller.page.get_by_text("Another tab has signed in as").wait_for()
+    await buyer.page.get_by_role("button", name="Create the key").click()
+    await buyer.page.get_by_text("I have stored it").click()
+    assert await _key_names(buyer) == ["of the buyer"]
+    await seller.page.get_by_role("button", name="Sign in again as").click()
+    await seller.page.get_by_role("dialog").get_by_role("button", name="Freighter").click()
+    await seller.page.get_by_role("dialog").wait_for(state="detached")
+    assert await _key_names(seller) == [], "it is not the seller's"
+    _is_clean(buyer)
+    _is_clean(seller)
+
+
+async def _key_names(visitor: Visitor) -> list[str]:
+    """The names of the working keys of whoever is signed in."""
+    items = (await visitor.call("GET", KEYS))["items"]
+    return [each["name"] for each in items if each["name"] == "of the buyer"]

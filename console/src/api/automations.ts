@@ -20,7 +20,6 @@ const SENT_SECONDS = 60; // it waits for a ledger
 export interface PlanQuery {
   status?: string;
   kind?: string;
-  network?: Network;
 }
 
 export const listPlans = (query: PlanQuery, cursor: string | undefined, signal: AbortSignal) =>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { call, onUnauthenticated, urlOf } from "./client";
+import { actFor, call, onSessionRefused, urlOf } from "./client";
 import { ApiError, readRetryAfter } from "./errors";
-import { pageAt, serve } from "./loopback.testing";
+import { answerJson, pageAt, serve } from "./loopback.testing";
 
 const failureOf = async (promise: Promise<unknown>): Promise<ApiError> => {
   const error: unknown = await promise.catch((reason: unknown) => reason);
@@ -66,18 +66,43 @@ test("a service that is not there is an outage", async () => {
   expect([error.status, error.code]).toEqual([0, "no_answer"]);
 });
 
-test("only a missing session asks to sign in", async () => {
-  let code = "unauthenticated";
+const makeKey = () => call("POST /v1/api-keys", { body: { name: "robot" } });
+
+test("a request carries the account whose page made it, and asks for nobody who is signed in", async () => {
+  const sent: [string | undefined, unknown][] = [];
+  await serve((request, response) => {
+    sent.push([request.url, request.headers["x-farebox-account"]]);
+    answerJson(response, 200, {});
+  });
+  await makeKey();
+  actFor("user_ada");
+  await makeKey();
+  await call("GET /v1/audit", {});
+  await call("GET /v1/auth/me", {});
+  actFor(null);
+  await makeKey();
+  expect(sent).toEqual([
+    ["/v1/api-keys", undefined],
+    ["/v1/api-keys", "user_ada"],
+    ["/v1/audit", "user_ada"],
+    ["/v1/auth/me", undefined],
+    ["/v1/api-keys", undefined],
+  ]);
+});
+
+test("a missing session and that of another account are told, and no other refusal", async () => {
+  let [status, code] = [401, "unauthenticated"];
   await serve((_, response) =>
-    response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error: { code, message: "No." } })),
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error: { code, message: "No." } })),
   );
   const heard: string[] = [];
-  const stop = onUnauthenticated((route) => heard.push(route));
+  const stop = onSessionRefused((refusal, route) => heard.push(`${refusal} ${route}`));
   await failureOf(call("GET /v1/audit", {}));
-  code = "signature_refused";
-  await failureOf(call("GET /v1/audit", {}));
+  for ([status, code] of [[401, "signature_refused"], [409, "account_mismatch"], [409, "name_taken"]] as const) {
+    await failureOf(call("GET /v1/audit", {}));
+  }
   stop();
-  expect(heard).toEqual(["GET /v1/audit"]);
+  expect(heard).toEqual(["unauthenticated GET /v1/audit", "account_mismatch GET /v1/audit"]);
 });
 
 test("Retry-After is read as seconds or as a date and never beyond a day", () => {

@@ -4,6 +4,7 @@ import type { Answer, RequestOf } from "./types";
 
 const DEADLINE_SECONDS = 20;
 const CSRF_HEADER = "X-Farebox-CSRF";
+const ACCOUNT_HEADER = "X-Farebox-Account";
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
@@ -38,13 +39,33 @@ export function urlOf(route: Route, { path = {}, query = {} }: Members): string 
   return text === "" ? filled : `${filled}?${text}`;
 }
 
-type Listener = (route: Route) => void;
+let account: string | null = null;
+
+/** Asks who is signed in, so that it names nobody. */
+const WHO: Route = "GET /v1/auth/me";
+
+/**
+ * Names the account whose pages this tab shows, null for none. Each request carries it: the cookie is the
+ * whole browser's, and the service refuses what was made for another account than the cookie's.
+ */
+export function actFor(id: string | null): void {
+  account = id;
+}
+
+/** What a refusal says of the session: there is none, or it is another account's than the page's. */
+export type SessionRefusal = "unauthenticated" | "account_mismatch";
+type Listener = (refusal: SessionRefusal, route: Route) => void;
 const listeners = new Set<Listener>();
 
-/** Calls `listener` with the route of each 401 that says there is no valid session. Returns its removal. */
-export function onUnauthenticated(listener: Listener): () => void {
+/** Calls `listener` for each refusal that says something of the session. Returns its removal. */
+export function onSessionRefused(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+function sessionRefusalOf({ status, code }: ApiError): SessionRefusal | null {
+  if (status === 401 && code === "unauthenticated") return code;
+  return status === 409 && code === "account_mismatch" ? code : null;
 }
 
 async function readBody(response: Response): Promise<unknown> {
@@ -67,6 +88,7 @@ async function send(route: Route, members: Members, options: CallOptions) {
   const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline;
   const headers: Record<string, string> = { Accept: "application/json, text/*", ...options.headers };
   if (method !== "GET") headers[CSRF_HEADER] = "1";
+  if (account !== null && route !== WHO) headers[ACCOUNT_HEADER] = account;
   if (members.body !== undefined) headers["Content-Type"] = "application/json";
   try {
     const response = await fetch(urlOf(route, members), {
@@ -98,9 +120,8 @@ export async function call<R extends Route>(
   const { response, body } = await send(route, request as Members, options);
   if (!response.ok) {
     const error = errorOf(response.status, response.headers, body);
-    if (error.status === 401 && error.code === "unauthenticated") {
-      for (const listener of listeners) listener(route);
-    }
+    const refusal = sessionRefusalOf(error);
+    if (refusal !== null) for (const listener of listeners) listener(refusal, route);
     throw error;
   }
   if (body === undefined && response.status !== 204 && response.status !== 202) {

@@ -1,11 +1,12 @@
 import { act, renderHook } from "@testing-library/react";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { call } from "./client";
 import { keys } from "./keys";
 import { answerJson, serve } from "./loopback.testing";
 import { createQueryClient } from "./queryClient";
 import type { Owner } from "./session";
-import { changeOwner, closeSignIn, provideOwner, useSignInRequest } from "./session";
+import { changeOwner, closeSignIn, provideOwner, useOtherOwner, useSignInRequest } from "./session";
+import { joinTabs } from "./tabs";
 
 const ADA: Owner = { id: "user_ada", network: "stellar:testnet", address: "GADA", expiresAt: null };
 const GRACE: Owner = { ...ADA, id: "user_grace", address: "GGRACE" };
@@ -15,6 +16,7 @@ const signInRequest = () => renderHook(() => useSignInRequest()).result.current;
 const readAudit = () => call("GET /v1/audit", {}).catch(() => null);
 
 let stop = () => {};
+let closeTab = () => {};
 
 /** A cache that knows its owner, as the console makes it. */
 function openConsole(owner: Owner | null) {
@@ -26,6 +28,7 @@ function openConsole(owner: Owner | null) {
 
 afterEach(() => {
   stop();
+  closeTab();
   closeSignIn();
   changeOwner(createQueryClient(), null);
 });
@@ -73,6 +76,81 @@ test("an outage is not taken for the end of a session", async () => {
   await serve((_, response) => answerJson(response, 503, REFUSED));
   await readAudit();
   expect(signInRequest()).toBeNull();
+});
+
+/** The other tabs of this browser, and who has the session that they share. */
+async function openTab(signedIn: () => Owner | null) {
+  await serve((_, response) => {
+    const owner = signedIn();
+    if (owner === null) answerJson(response, 401, REFUSED);
+    else answerJson(response, 200, { user: owner, kind: "session", scopes: [], expiresAt: owner.expiresAt });
+  });
+  let heard = 0;
+  const { tell, close } = joinTabs(() => (heard += 1));
+  closeTab = close;
+  return { tell, heard: () => heard };
+}
+const otherOwner = () => renderHook(() => useOtherOwner()).result.current;
+
+test("another account of another tab takes no page away: the page says so and asks", async () => {
+  const client = openConsole(ADA);
+  let signedIn = GRACE;
+  const tab = await openTab(() => signedIn);
+  client.setQueryData(keys.payments, ["a payment of Ada"]);
+  tab.tell();
+  await vi.waitFor(() => expect(otherOwner()?.id).toBe(GRACE.id));
+  expect(client.getQueryData(keys.owner)).toEqual(ADA);
+  expect(client.getQueryData(keys.payments)).toEqual(["a payment of Ada"]);
+  expect(signInRequest()).toBeNull();
+  signedIn = ADA;
+  tab.tell();
+  await vi.waitFor(() => expect(otherOwner()).toBeNull());
+  signedIn = GRACE;
+  await client.fetchQuery({ queryKey: keys.owner, staleTime: 0 });
+  act(() => changeOwner(client, GRACE));
+  expect([client.getQueryData<Owner>(keys.owner)?.id, otherOwner()]).toEqual([GRACE.id, null]);
+  expect(client.getQueryData(keys.payments)).toBeUndefined();
+});
+
+test("a refusal for another account shows which one is signed in, without a word of the other tab", async () => {
+  const client = openConsole(ADA);
+  const refused = { error: { code: "account_mismatch", message: "Another.", requestId: "1" } };
+  await serve((request, response) => {
+    if (request.url === "/v1/auth/me") answerJson(response, 200, { user: GRACE, kind: "session", scopes: [] });
+    else answerJson(response, 409, refused);
+  });
+  await call("POST /v1/api-keys", { body: { name: "robot" } }).catch(() => null);
+  await vi.waitFor(() => expect(otherOwner()?.id).toBe(GRACE.id));
+  expect(client.getQueryData(keys.owner)).toEqual(ADA);
+});
+
+test("a sign-out in another tab asks over the page, and a sign-in there closes the dialog", async () => {
+  const client = openConsole(ADA);
+  let signedIn: Owner | null = null;
+  const tab = await openTab(() => signedIn);
+  tab.tell();
+  await vi.waitFor(() => expect(signInRequest()).toBe("expired"));
+  expect(client.getQueryData(keys.owner)).toEqual(ADA);
+  signedIn = ADA;
+  tab.tell();
+  await vi.waitFor(() => expect(signInRequest()).toBeNull());
+});
+
+test("a tab without a session takes over that of another tab", async () => {
+  const client = openConsole(null);
+  changeOwner(client, null);
+  const tab = await openTab(() => ADA);
+  tab.tell();
+  await vi.waitFor(() => expect(client.getQueryData(keys.owner)).toEqual(ADA));
+});
+
+test("the other tabs are told of a sign-in and of a sign-out", async () => {
+  const client = openConsole(null);
+  const tab = await openTab(() => ADA);
+  act(() => changeOwner(client, ADA));
+  await vi.waitFor(() => expect(tab.heard()).toBe(1));
+  act(() => changeOwner(client, null));
+  await vi.waitFor(() => expect(tab.heard()).toBe(2));
 });
 
 test("another wallet sees nothing of the one before it", () => {

@@ -1,7 +1,9 @@
 import { useRouterState } from "@tanstack/react-router";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
+import { actFor } from "@/api/client";
 import { useOwner } from "@/api/session";
+import { OtherAccount } from "@/features/session/OtherAccount";
 import { OwnerMenu } from "@/features/session/OwnerMenu";
 import { SignInDialog } from "@/features/session/SignInDialog";
 import { PageLink } from "@/ui/address";
@@ -91,6 +93,8 @@ export function Shell({ children }: { children: ReactNode }) {
   const path = usePath();
   const main = useRef<HTMLDivElement>(null);
   const isFirst = useRef(true);
+  // Once the pages of this account are there, and before they ask for anything.
+  useLayoutEffect(() => actFor(owner?.id ?? null), [owner?.id]);
   useEffect(() => {
     // A screen reader and the keyboard follow to the new page.
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
@@ -114,6 +118,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </aside>
       <TopBar />
       <main className={styles["main"]}>
+        <OtherAccount />
         {/* Another wallet gets new pages: nothing typed for one is sent for the other. */}
         <div className={styles["content"]} ref={main} tabIndex={-1} key={owner?.id ?? "nobody"}>
           <NetworkNotice />

@@ -37,7 +37,7 @@ const NEVER_PASSED_ON = new Set([
   "head_too_large",
 ]);
 /** Likewise, where the same request may pass later. */
-const NOT_PASSED_ON_NOW = new Set(["unauthenticated", "too_many_requests", "too_many_connections", "request_timeout"]);
+const NOT_PASSED_ON_NOW = new Set(["unauthenticated", "account_mismatch", "too_many_requests", "too_many_connections", "request_timeout"]);
 
 /**
  * Reasons of the service that say nothing against a landing, whatever is advised beside them: the

@@ -7,11 +7,10 @@ import { formatUnits } from "@/ui/money";
 import { formatFull } from "@/ui/time";
 import { isAtLeast } from "@/ui/units";
 import type { Wallet } from "@/wallet/wallet";
-import { connectOn, WalletProblem } from "@/wallet/wallet";
+import { connectOn, PASSPHRASES, WalletProblem } from "@/wallet/wallet";
 import { readLedger } from "./ledger";
 import type { Completion } from "./signedPayment";
 import type { Review, Terms, TokenName } from "./terms";
-import { PASSPHRASES } from "./terms";
 
 /** What the wallet would sign is not the price on the page. Nothing was signed. */
 export class DiffersFromPrice extends Error {

@@ -1,6 +1,6 @@
 import { isRecord } from "@/api/records";
 import type { JsonObject } from "@/api/records";
-import type { Network, Schema } from "@/api/types";
+import type { Schema } from "@/api/types";
 
 /** One way to pay: a member of `accepts` of the seller's 402, unchanged. */
 export type Terms = Schema<"RequirementsBody">;
@@ -26,11 +26,6 @@ export interface Review {
   /** What the preimage allows, in sentences made from its own bytes. */
   statements: string[];
 }
-
-export const PASSPHRASES: Record<Network, string> = {
-  "stellar:testnet": "Test SDF Network ; September 2015",
-  "stellar:pubnet": "Public Global Stellar Network ; September 2015",
-};
 
 export function isTerms(value: unknown): value is Terms {
   if (!isRecord(value)) return false;

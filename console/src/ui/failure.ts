@@ -43,6 +43,7 @@ const CODE_TITLES: Record<string, string> = {
   signature_refused: "The signature was not accepted",
   challenge_not_open: "The sign-in took too long",
   settlement_pending: "The payment may be under way",
+  account_mismatch: "Another account is signed in",
 };
 
 /** By the kind of a wallet's problem. */
@@ -77,6 +78,7 @@ export function adviceOf(failure: Failure): string | null {
   if (failure.code === "challenge_not_open") return "Start again: the next challenge is a new one.";
   if (failure.code === "signature_refused") return "Choose the account's own key in the wallet, then start again.";
   if (failure.status === 401) return "Sign in, then try again: this page stays as it is.";
+  if (failure.code === "account_mismatch") return "Nothing was changed, and what you typed stays. Sign in again as the account of this page, then send it again.";
   if (failure.code === "not_found") return "It was deleted, it belongs to another wallet or network, or the link is not complete.";
   if (failure.status === 429) return "Wait for the time below, then try again.";
   if (failure.status >= 500) return "Nothing that you did is wrong. Read the state later to see whether a change was made.";

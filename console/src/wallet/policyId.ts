@@ -1,10 +1,7 @@
 import { Undecodable, XdrReader } from "./decodeXdr";
+import { PASSPHRASES } from "./wallet";
 
 const LABEL = new TextEncoder().encode("x402.automation.policy.v1\0");
-const PASSPHRASES = {
-  "stellar:testnet": "Test SDF Network ; September 2015",
-  "stellar:pubnet": "Public Global Stellar Network ; September 2015",
-};
 const MAX_BYTES = 65_536;
 /** SCValType of a map, and that there is one. */
 const MAP = 17;

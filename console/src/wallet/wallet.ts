@@ -36,6 +36,7 @@ export type WalletProblemKind =
   | "wrong_account"
   | "cannot_sign_entries"
   | "declined"
+  | "undecodable"
   | "no_answer"
   | "failed";
 
@@ -49,9 +50,15 @@ export class WalletProblem extends Error {
   }
 }
 
+/** By CAIP-2 name: the page never takes the passphrase of what it has signed from an answer. */
+export const PASSPHRASES = {
+  "stellar:testnet": "Test SDF Network ; September 2015",
+  "stellar:pubnet": "Public Global Stellar Network ; September 2015",
+} as const;
+
 const NAMES: Record<string, string> = {
-  "Test SDF Network ; September 2015": "Testnet",
-  "Public Global Stellar Network ; September 2015": "Public network",
+  [PASSPHRASES["stellar:testnet"]]: "Testnet",
+  [PASSPHRASES["stellar:pubnet"]]: "Public network",
 };
 
 export const nameOfPassphrase = (passphrase: string): string => NAMES[passphrase] ?? passphrase;

@@ -25,6 +25,13 @@ class CrossSiteRequest(Refusal):
         super().__init__(ErrorCode.CROSS_SITE_REQUEST)
 
 
+class AccountMismatch(Refusal):
+    """The browser's session is another account's than the page that sent the request shows."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.ACCOUNT_MISMATCH)
+
+
 class UsageRecorder(Protocol):
     """Records the use of API keys."""
 
@@ -56,6 +63,7 @@ class Authenticator:
         Raises:
             Unauthenticated: the credential is not valid.
             CrossSiteRequest: the session cookie came without proof that our page sent it.
+            AccountMismatch: the page made the request for another account than the cookie's.
         """
         credential = read_credential(method, headers, origin=self._origin)
         if credential is None:
@@ -67,6 +75,8 @@ class Authenticator:
         caller = await self._find_caller(credential)
         if caller is None:
             raise Unauthenticated
+        if not credential.is_for(caller.owner):
+            raise AccountMismatch
         if caller.key_id is not None:
             self._usage.record(caller.key_id)
         return caller

@@ -3,7 +3,7 @@
 import hmac
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -14,8 +14,10 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 COOKIE: Final = "__Host-fbx_sess"
 CSRF_HEADER: Final = "X-Farebox-CSRF"
+ACCOUNT_HEADER: Final = "X-Farebox-Account"
 _COOKIE_NAME: Final = COOKIE.encode()
 _CSRF: Final = CSRF_HEADER.lower().encode()
+_ACCOUNT: Final = ACCOUNT_HEADER.lower().encode()
 _LONGEST: Final = 256  # bytes of a token
 _SHORTEST_OPERATOR_KEY: Final = 16
 _LONGEST_COOKIES: Final = 16_384  # bytes, those of other services of the host among them
@@ -23,7 +25,10 @@ _BEARER: Final = re.compile(rb"(?i:bearer) ([\x21-\x7e]{1,%d})\Z" % _LONGEST)
 _BARE: Final = re.compile(rb"[\x21-\x7e]{1,%d}\Z" % _LONGEST)
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _READ: Final = frozenset(
-    {b"authorization", b"x-api-key", b"cookie", b"origin", b"host", b"sec-fetch-site", _CSRF}
+    {
+        *(b"authorization", b"x-api-key", b"cookie", b"origin", b"host", b"sec-fetch-site"),
+        *(_CSRF, _ACCOUNT),
+    }
 )
 
 
@@ -44,10 +49,19 @@ class CredentialFault(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A credential as its SHA-256 digest."""
+    """A credential as its SHA-256 digest.
+
+    `accounts` are the ids of the users that the page names with its cookie, one in a valid
+    request: the cookie is the whole browser's, and each tab may show another account.
+    """
 
     type: CredentialType
     digest: bytes
+    accounts: tuple[str, ...] = ()
+
+    def is_for(self, owner: OwnerId) -> bool:
+        """Whether the page that sent the request names no account, or this one alone."""
+        return all(each == owner for each in self.accounts)
 
 
 ReadCredential = Credential | CredentialFault | None
@@ -58,7 +72,8 @@ def read_credential(method: str, headers: Headers, *, origin: str | None) -> Rea
 
     `Authorization` and `X-API-Key` take precedence over the cookie, and must agree where both are
     sent. For an unsafe method the cookie needs the header `X-Farebox-CSRF` and our own origin:
-    `origin`, or the request's host where that is None.
+    `origin`, or the request's host where that is None. With the cookie the header
+    `X-Farebox-Account` names the account that the request was made for.
     """
     values = _group_by_name(headers)
     if b"authorization" in values or b"x-api-key" in values:
@@ -67,9 +82,13 @@ def read_credential(method: str, headers: Headers, *, origin: str | None) -> Rea
         return None
     credential = _read_cookies(values[b"cookie"])
     is_safe = method in _SAFE
-    if isinstance(credential, Credential) and not is_safe and not _is_same_origin(values, origin):
+    if not isinstance(credential, Credential):
+        return credential
+    if not is_safe and not _is_same_origin(values, origin):
         return CredentialFault.CROSS_SITE
-    return credential
+    return replace(
+        credential, accounts=tuple(each.decode("latin-1") for each in values.get(_ACCOUNT, []))
+    )
 
 
 def is_same_origin(headers: Headers, *, origin: str | None) -> bool:

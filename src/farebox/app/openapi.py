@@ -28,6 +28,7 @@ _CREDENTIALS: Final[tuple[dict[str, list[str]], ...]] = (
     {"bearer": []},
     {"key": []},
     {"cookie": [], "csrf": []},
+    {"cookie": [], "csrf": [], "account": []},
 )
 _SECURITY: Final = {
     "bearer": {
@@ -38,6 +39,15 @@ _SECURITY: Final = {
     "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
     "cookie": {"type": "apiKey", "in": "cookie", "name": "__Host-fbx_sess"},
     "csrf": {"type": "apiKey", "in": "header", "name": "X-Farebox-CSRF"},
+    "account": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Farebox-Account",
+        "description": (
+            "The user id that the page shows. With the cookie of another account the request is"
+            " refused: 409 account_mismatch."
+        ),
+    },
 }
 _encode: Final = msgspec.json.Encoder().encode
 SCHEMA: Final = RouteDeclaration(

@@ -69,6 +69,14 @@ class Caller:
         return (self.key_id if is_operators(self.owner) else None) or self.owner
 
 
+class AnotherNetwork(Refusal):
+    """A wallet's caller names a network that the wallet is not signed in on."""
+
+    def __init__(self, own: Network, named: Network) -> None:
+        message = f"You are signed in on {own.value}: sign in on {named.value} for what is there."
+        super().__init__(ErrorCode.ACCOUNT_NOT_PROVEN, message)
+
+
 class Unauthenticated(Refusal):
     """There is no valid credential; whether one was shown is not disclosed."""
 
@@ -81,6 +89,19 @@ class SessionRequired(Refusal):
 
     def __init__(self) -> None:
         super().__init__(ErrorCode.SESSION_REQUIRED)
+
+
+def check_network(caller: Caller, named: Network | None) -> None:
+    """Return if the caller's records may be on the network that a request names, if it names one.
+
+    The same address on another network is another user, whose keys may be others. An operator has
+    no wallet, and so no network of its own.
+
+    Raises:
+        AnotherNetwork: it is not the network of the caller's wallet.
+    """
+    if caller.network is not None and named not in (None, caller.network):
+        raise AnotherNetwork(caller.network, named)
 
 
 def user_id(network: Network, address: str) -> OwnerId:

@@ -140,6 +140,11 @@ class ErrorCode(StrEnum):
     )
     METHOD_NOT_ALLOWED = "method_not_allowed", 405, "This path does not take this method."
     REQUEST_TIMEOUT = "request_timeout", 408, "The body did not arrive in time."
+    ACCOUNT_MISMATCH = (
+        "account_mismatch",
+        409,
+        "The request was made for another account than the one that is signed in.",
+    )
     NAME_TAKEN = "name_taken", 409, "The name is taken: choose another."
     SLUG_TAKEN = "slug_taken", 409, "The slug is taken: choose another."
     TOO_MANY_LISTINGS = (

@@ -39,7 +39,8 @@ class Authentication(Protocol):
 
         Raises:
             Unauthenticated: the credential is not valid.
-            Refusal: a browser's session without proof that our own page sent the request.
+            Refusal: a browser's session without proof that our own page sent the request, or for
+                another account than the request was made for.
             Outage: callers cannot be authenticated now.
         """
 
@@ -78,6 +79,7 @@ class Access:
     def codes(self) -> set[ErrorCode]:
         """The codes that a request is refused with."""
         codes = {ErrorCode.UNAUTHENTICATED, ErrorCode.CROSS_SITE_REQUEST}
+        codes.add(ErrorCode.ACCOUNT_MISMATCH)
         if not self.is_for_any_key:
             is_scoped = self.grant is not None
             codes.add(ErrorCode.SCOPE_MISSING if is_scoped else ErrorCode.SESSION_REQUIRED)

@@ -106,6 +106,7 @@ class Reason(StrEnum):
     UNAUTHENTICATED = "unauthenticated"
     SCOPE_MISSING = "scope_missing"
     CROSS_SITE_REQUEST = "cross_site_request"
+    ACCOUNT_MISMATCH = "account_mismatch"
     TOO_MANY_REQUESTS = "too_many_requests"
 
 
@@ -270,6 +271,9 @@ REGISTRY: Final = MappingProxyType(
         Reason.SCOPE_MISSING: _never("The key does not carry the scope facilitator."),
         Reason.CROSS_SITE_REQUEST: _never(
             "A session cookie came without proof that our own page sent the request."
+        ),
+        Reason.ACCOUNT_MISMATCH: _never(
+            "The page made the request for another account than the session cookie's."
         ),
         Reason.TOO_MANY_REQUESTS: _later(
             "Too many requests within a minute; this one sent nothing. Repeat it after Retry-After."

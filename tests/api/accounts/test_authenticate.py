@@ -121,6 +121,30 @@ async def test_session_and_key_share_a_user_per_network(
     assert await seen_by(wallet) == [rotated.json()["id"], made["id"]]
 
 
+async def test_change_is_refused_for_another_account_than_the_page_shows(
+    client: AsgiClient, wallet: Wallet, database: Database
+) -> None:
+    """Two tabs share one cookie: what the buyer's tab makes is never the seller's."""
+    seller = await sign_in_wallet(database)
+    body = {"name": "robot"}
+    named = {"x-farebox-account": wallet.owner}
+    for method, path in (("POST", KEYS), ("GET", KEYS), ("POST", "/v1/auth/logout")):
+        answer = await send_request(client, method, path, seller.browser_headers | named, body)
+        error = answer.json()["error"]
+        assert (answer.status, error["code"]) == (409, "account_mismatch"), path
+    for other in ("", "user_", f"{seller.owner},{wallet.owner}", seller.owner.upper()):
+        headers = seller.browser_headers | {"x-farebox-account": other}
+        assert (await send_request(client, "POST", KEYS, headers, body)).status == 409, other
+    made = (await send_request(client, "GET", KEYS, seller.headers)).json()["items"]
+    assert made == [], "and still signed in"
+    own = seller.browser_headers | {"x-farebox-account": seller.owner}
+    assert (await send_request(client, "POST", KEYS, own, body)).status == 201
+    answer = await send_request(client, "POST", KEYS, seller.browser_headers, {"name": "second"})
+    assert answer.status == 201, "without the header as before"
+    answer = await send_request(client, "POST", KEYS, seller.headers | named, {"name": "third"})
+    assert answer.status == 201, "a token names its account itself"
+
+
 async def test_cookie_session_changes_need_same_origin_and_csrf_header(
     client: AsgiClient, wallet: Wallet
 ) -> None:

@@ -13,7 +13,7 @@ from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
 from farebox.storage.pool import Database
 from farebox.x402.reasons import Reason
-from support.callers import Wallet, sign_in_wallet
+from support.callers import Wallet, bearer, create_key, send_request, sign_in_wallet
 from support.paid_gateway import PAYMENTS, PaidGateway
 from support.payment_headers import receipt
 from support.payments import Json
@@ -26,11 +26,13 @@ PUBLIC = {
 }  # fmt: skip
 
 
-async def wallet_of(shop: PaidGateway, address: str) -> Wallet:
+async def wallet_of(
+    shop: PaidGateway, address: str, *, network: Network = Network.TESTNET
+) -> Wallet:
     """Sign a wallet in."""
     url = Secret(shop.stage.environment["FAREBOX_DATABASE_URL"])
     async with Database(url, connections=1) as database:
-        return await sign_in_wallet(database, address=address)
+        return await sign_in_wallet(database, address=address, network=network)
 
 
 async def owed(shop: PaidGateway, **members: Any) -> Json:
@@ -124,10 +126,32 @@ async def test_lists_hold_what_a_wallet_received_paid_and_had_settled(shop: Paid
     assert await listed(f"role=settled&wrapper={wrapper['id']}") == [sold]
     assert await listed("state=settled", payee) == [direct]
     assert await listed("state=delivered&network=stellar:testnet", payee) == [sold]
-    assert await listed("network=stellar:pubnet", payee) == []
     assert await listed("since=2001-01-01T00:00:00Z", payee) == [direct, sold]
     assert await listed("until=2001-01-01T00:00:00Z", payee) == []
     assert await listed("role=received") == []
+
+
+async def test_list_never_leaves_the_network_of_the_wallet(shop: PaidGateway) -> None:
+    """The same address on another network is another user: a sign-in proves nothing there."""
+    scene = shop.stage.networks[Network.PUBNET].scene
+    await shop.stage.assert_settles((await shop.stage.draft(Network.PUBNET)).request())
+    here = await wallet_of(shop, scene.payees[0].address)
+    there = await wallet_of(shop, scene.payees[0].address, network=Network.PUBNET)
+    key = bearer((await create_key(shop.client, here.headers, scopes=["read"]))["key"])
+
+    async def codes(role: str, headers: dict[str, str]) -> list[object]:
+        seen: list[object] = []
+        for query in (f"role={role}&network=stellar:pubnet", f"role={role}"):
+            answer = await send_request(shop.client, "GET", f"{PAYMENTS}?{query}", headers)
+            body = answer.json()
+            seen.append(len(body["items"]) if answer.status == 200 else body["error"]["code"])
+        return seen
+
+    for role in ("received", "paid"):
+        for headers in (here.headers, key):
+            assert await codes(role, headers) == ["account_not_proven", 0], role
+    assert await codes("settled", here.headers) == [0, 0], "its own, on every network"
+    assert (await codes("received", there.headers))[0] == 1
 
 
 async def test_unproven_payment_is_shown_to_both_sides_and_to_the_seller(

@@ -18,6 +18,7 @@ from support.key_required import (
     bearer,
     get_usage,
     insert_key,
+    insert_session,
     new_client_address,
     post_to_both_routes,
     wait_for_fresh_minute,
@@ -37,6 +38,16 @@ async def test_session_cookie_is_refused_by_facilitator_routes(
     headers = {"cookie": f"{COOKIE}={token}", "origin": "https://evil.test", **new_client_address()}
     answers = await post_to_both_routes(key_required_stage, draft.request(), headers)
     assert_both_refused(answers, 403, Reason.CROSS_SITE_REQUEST)
+    token, _ = await insert_session(key_required_stage)
+    headers = {
+        "cookie": f"{COOKIE}={token}",
+        "origin": "http://farebox.test",
+        "x-farebox-csrf": "1",
+        "x-farebox-account": "user_of_another_tab",
+        **new_client_address(),
+    }
+    answers = await post_to_both_routes(key_required_stage, draft.request(), headers)
+    assert_both_refused(answers, 409, Reason.ACCOUNT_MISMATCH)
 
 
 @promise("ingress:rate-limited")

@@ -9,7 +9,10 @@ from farebox.accounts.token import TokenType, digest_of, new_token
 TOKENS = [new_token(form).value.reveal().encode() for form in TokenType]
 OPERATOR = b"operator-key-of-sixteen"
 names = st.sampled_from(
-    [b"authorization", b"x-api-key", b"cookie", b"origin", b"host", b"x-farebox-csrf", b"accept"]
+    [
+        *(b"authorization", b"x-api-key", b"cookie", b"origin", b"host", b"accept"),
+        *(b"x-farebox-csrf", b"x-farebox-account"),
+    ]
 )
 tokens = st.sampled_from([*TOKENS, OPERATOR])
 cookies = st.sampled_from([b"__Host-fbx_sess=", b"a=b; __Host-fbx_sess="])
@@ -40,7 +43,9 @@ def test_find_credential_accepts_only_whole_tokens_in_any_headers(
         assert read.digest in {digest_of(token) for token in TOKENS if token in whole}
     names_sent = [name for name, _ in sent]
     in_headers = {b"authorization", b"x-api-key"} & set(names_sent)
+    assert read.accounts == () or not in_headers
     if not in_headers:
+        assert len(read.accounts) == names_sent.count(b"x-farebox-account")
         assert read.type is CredentialType.SESSION
         if method not in ("GET", "HEAD", "OPTIONS"):
             assert {b"origin", b"x-farebox-csrf"} <= set(names_sent)

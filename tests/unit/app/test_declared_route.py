@@ -132,7 +132,10 @@ async def test_openapi_document_has_the_route_with_types_codes_and_examples() ->
         "schema": {"$ref": "#/components/schemas/Thing"},
         "example": {"size": 1},
     }
-    assert operation["responses"]["409"]["description"] == "Conflict: `name_taken`."
+    assert (
+        operation["responses"]["409"]["description"]
+        == "Conflict: `account_mismatch`, `name_taken`."
+    )
     assert "`scope_missing`" in operation["responses"]["403"]["description"]
     assert document["components"]["schemas"]["Thing"]["required"] == ["size"]
 

@@ -1,6 +1,6 @@
 import type { Plan } from "@/api/automationTypes";
 import type { PlanQuery } from "@/api/automations";
-import { NETWORK_NAMES, useServedNetworks } from "@/api/networks";
+import { NETWORK_NAMES } from "@/api/networks";
 import type { Network } from "@/api/types";
 import { PageLink, useAddress, useChangeAddress } from "@/ui/address";
 import { Answer } from "@/ui/Answer";
@@ -67,19 +67,10 @@ const optionsOf = (all: string, record: Record<string, { label: string }>) => [
 
 function FilterRow({ filters }: { filters: PlanQuery }) {
   const change = useChangeAddress();
-  const served = useServedNetworks();
   return (
     <div className={styles["filters"]} role="search" aria-label="Filters">
       <Select label="Status" options={optionsOf("All", STATUSES)} value={filters.status ?? ""} onChange={(status) => change({ status })} />
       <Select label="Kind" options={optionsOf("All", KINDS)} value={filters.kind ?? ""} onChange={(kind) => change({ kind })} />
-      {served.length > 1 && (
-        <Select
-          label="Network"
-          options={[{ value: "", label: "All" }, ...served.map((each) => ({ value: each.network, label: NETWORK_NAMES[each.network] }))]}
-          value={filters.network ?? ""}
-          onChange={(network) => change({ network })}
-        />
-      )}
       {isNarrowed(filters) && (
         <Button kind="quiet" onClick={() => change(NO_FILTERS)}>
           Clear filters
@@ -140,8 +131,7 @@ function CreditText({ network, asset, amount }: { network: Network; asset: strin
 
 /** The plans of the wallet. */
 export function AutomationPage() {
-  const served = useServedNetworks();
-  const filters = readFilters(useAddress(), served.map((each) => each.network));
+  const filters = readFilters(useAddress());
   const list = usePlans(filters);
   return (
     <Page

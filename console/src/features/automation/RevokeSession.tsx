@@ -5,15 +5,35 @@ import { CodeBlock } from "@/ui/CodeBlock";
 import { Note } from "@/ui/Note";
 import { Card, Section } from "@/ui/Page";
 import { Problem } from "@/ui/PageState";
+import { formatFull } from "@/ui/time";
+import type { Revocation } from "@/wallet/readRevocation";
 import { chosenWallet } from "@/wallet/wallets";
-import { connectOn } from "@/wallet/wallet";
 import { Invocations } from "./InstallByHand";
+import { PermissionSheet } from "./PermissionSheet";
 import { hasEnded } from "./planStates";
+import { revocationOf, signRevocation } from "./signRevocation";
 
 const GONE = ["none", "revoked", "expired", "material_issued"];
 
+/** What the wallet would sign, or why it is not asked. */
+function Revoking({ plan, session, xdr }: { plan: Plan; session: PlanSession; xdr: string }) {
+  let read: Revocation;
+  try {
+    read = revocationOf(plan, session, xdr);
+  } catch (error) {
+    return <Problem error={error} isSmall />;
+  }
+  return (
+    <div className="stack">
+      <PermissionSheet sentences={[...read.statements, `It can be sent until ${formatFull(read.endsAt * 1000)}.`]} />
+      <p className="soft">These sentences were read in this browser from the bytes that the wallet signs.</p>
+      <SignRevocation plan={plan} session={session} xdr={xdr} />
+    </div>
+  );
+}
+
 /** Signs the revocation with the wallet; it is sent by any program, as its fee is the owner's. */
-function SignRevocation({ session, xdr }: { session: PlanSession; xdr: string }) {
+function SignRevocation({ plan, session, xdr }: { plan: Plan; session: PlanSession; xdr: string }) {
   const [signed, setSigned] = useState<string | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const [isPending, setPending] = useState(false);
@@ -22,8 +42,7 @@ function SignRevocation({ session, xdr }: { session: PlanSession; xdr: string })
     setPending(true);
     setProblem(null);
     try {
-      const { address } = await connectOn(wallet, session.networkPassphrase);
-      setSigned(await wallet.signTransaction(xdr, { address, networkPassphrase: session.networkPassphrase }));
+      setSigned(await signRevocation(plan, session, xdr, wallet));
     } catch (error) {
       setProblem(error);
     } finally {
@@ -61,7 +80,7 @@ export function RevokeSession({ plan, session }: { plan: Plan; session: PlanSess
     >
       <Card>
         {!hasEnded(plan) && <Note tone="warn">Revoking ends the plan at its next run. To stop for a while, pause it.</Note>}
-        {unsignedTransactionXdr !== null && <SignRevocation session={session} xdr={unsignedTransactionXdr} />}
+        {unsignedTransactionXdr !== null && <Revoking plan={plan} session={session} xdr={unsignedTransactionXdr} />}
         <p>The call, to make with any wallet or program:</p>
         <Invocations name="the revocation" invocations={invocations} />
       </Card>

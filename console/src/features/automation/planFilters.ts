@@ -1,18 +1,15 @@
 import type { PlanQuery } from "@/api/automations";
-import type { Network } from "@/api/types";
 import { KINDS, STATUSES } from "./planStates";
 
 const isIn = (record: object, text: string | undefined): text is string => text !== undefined && Object.hasOwn(record, text);
 
 /** Reads the filters of the page's address; what is no filter is left out. */
-export function readFilters(address: Record<string, string | undefined>, networks: readonly Network[]): PlanQuery {
-  const network = networks.find((each) => each === address["network"]);
+export function readFilters(address: Record<string, string | undefined>): PlanQuery {
   return {
     ...(isIn(STATUSES, address["status"]) ? { status: address["status"] } : {}),
     ...(isIn(KINDS, address["kind"]) ? { kind: address["kind"] } : {}),
-    ...(network === undefined ? {} : { network }),
   };
 }
 
 export const isNarrowed = (filters: PlanQuery): boolean => Object.keys(filters).length > 0;
-export const NO_FILTERS = { status: undefined, kind: undefined, network: undefined };
+export const NO_FILTERS = { status: undefined, kind: undefined };

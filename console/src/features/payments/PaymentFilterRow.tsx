@@ -26,7 +26,7 @@ export function PaymentFilterRow({ filters }: { filters: PaymentFilters }) {
         value={filters.state ?? ""}
         onChange={(state) => change({ state })}
       />
-      {served.length > 1 && (
+      {served.length > 1 && filters.role === "settled" && (
         <Select
           label="Network"
           options={served.map((each) => ({ value: each.network, label: NETWORK_NAMES[each.network] }))}

@@ -23,6 +23,12 @@ test("all filters reach the query; the last day is included", () => {
   expect(isNarrowed(filters)).toBe(true);
 });
 
+test("what a wallet received or paid is of the session's network, whatever the address names", () => {
+  for (const role of ["received", "paid"]) {
+    expect(queryOf(read({ role, network: "stellar:pubnet" })).network).toBe("stellar:testnet");
+  }
+});
+
 test.each([
   { role: "admin" },
   { network: "stellar:other" },

@@ -25,15 +25,20 @@ const isIn = <Name extends string>(record: Record<Name, unknown>, text: string |
   text !== undefined && Object.hasOwn(record, text);
 const dayIn = (text: string | undefined): string | null => (text !== undefined && isDay(text) ? text : null);
 
-/** Reads the filters of a page's address; what is no filter is left out. */
+/**
+ * Reads the filters of a page's address; what is no filter is left out. What a wallet received or paid is
+ * shown on its own network (`otherwise`): what was settled for it, on each.
+ */
 export function readFilters(
   address: Record<string, string | undefined>,
   networks: readonly Network[],
   otherwise: Network,
 ): PaymentFilters {
+  const role = isIn(ROLES, address["role"]) ? address["role"] : "received";
+  const named = networks.find((each) => each === address["network"]);
   return {
-    role: isIn(ROLES, address["role"]) ? address["role"] : "received",
-    network: networks.find((each) => each === address["network"]) ?? otherwise,
+    role,
+    network: role === "settled" && named ? named : otherwise,
     state: isIn(STATES, address["state"]) ? address["state"] : null,
     wrapper: /^wrp_[0-9A-Za-z]{22}$/.test(address["wrapper"] ?? "") ? (address["wrapper"] ?? null) : null,
     from: dayIn(address["from"]),

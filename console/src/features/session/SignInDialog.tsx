@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { chooseNetwork, NETWORK_NAMES, useNetwork, useServedNetworks } from "@/api/networks";
 import type { Owner } from "@/api/session";
-import { changeOwner, closeSignIn, useOwner, useSignInRequest } from "@/api/session";
+import { changeOwner, closeSignIn, openSignIn, useOtherOwner, useOwner, useSignInRequest } from "@/api/session";
 import type { Network } from "@/api/types";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
@@ -34,10 +34,11 @@ function useSignedIn() {
 
 function OpenDialog({ isExpired }: { isExpired: boolean }) {
   const owner = useOwner();
+  const other = useOtherOwner();
   const current = useNetwork();
   const served = useServedNetworks();
   const [network, setNetwork] = useState<Network>(current);
-  const [step, setStep] = useState<{ wallet: Wallet; step: Step } | null>(null);
+  const [step, setStep] = useState<{ wallet: Wallet; step: Step; statements: string[] } | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const underWay = useRef(false);
   const done = useSignedIn();
@@ -47,7 +48,10 @@ function OpenDialog({ isExpired }: { isExpired: boolean }) {
     underWay.current = true;
     setProblem(null);
     try {
-      const signedIn = await signIn(wallet, network, (each) => setStep({ wallet, step: each }));
+      const signedIn = await signIn(wallet, network, {
+        owner: isExpired ? owner : null,
+        onStep: (each, statements) => setStep({ wallet, step: each, statements }),
+      });
       rememberWallet(wallet);
       done(signedIn);
     } catch (error) {
@@ -59,7 +63,7 @@ function OpenDialog({ isExpired }: { isExpired: boolean }) {
   };
 
   return (
-    <Dialog title={isExpired ? "Your session has ended" : "Sign in"} onClose={closeSignIn}>
+    <Dialog title={titleFor(isExpired, other)} onClose={closeSignIn}>
       <p>
         {isExpired
           ? "Sign in again to go on. This page and what you typed stay as they are; send it again afterwards."
@@ -74,9 +78,16 @@ function OpenDialog({ isExpired }: { isExpired: boolean }) {
           hint="Each network has an account of its own: Testnet holds no money."
         />
       )}
+      {isExpired && other !== null && (
+        <p>
+          Another tab has signed in as <code>{shorten(other.address)}</code> on {NETWORK_NAMES[other.network]}: nothing of this
+          page was sent for it.
+        </p>
+      )}
       {isExpired && owner !== null && (
         <p className="soft">
-          You were signed in as <code>{shorten(owner.address)}</code> on {NETWORK_NAMES[owner.network]}.
+          You were signed in as <code>{shorten(owner.address)}</code> on {NETWORK_NAMES[owner.network]}. With another
+          account this page would be another one.
         </p>
       )}
       <WalletList isBusy={step !== null} onChoose={(wallet) => void start(wallet)} />
@@ -85,8 +96,38 @@ function OpenDialog({ isExpired }: { isExpired: boolean }) {
           {STEP_SENTENCES[step.step](step.wallet.name)}
         </p>
       )}
+      {step !== null && step.statements.length > 0 && (
+        <ul>
+          {step.statements.map((each) => (
+            <li key={each} className="foreign">
+              {each}
+            </li>
+          ))}
+        </ul>
+      )}
       {problem !== null && <Problem error={problem} isSmall />}
+      {isExpired && <Leave isBusy={step !== null} other={other} />}
     </Dialog>
+  );
+}
+
+function titleFor(isExpired: boolean, other: Owner | null): string {
+  if (!isExpired) return "Sign in";
+  return other === null ? "Your session has ended" : "Sign in again";
+}
+
+/** The ways on that give up the page and what was typed into it. */
+function Leave({ isBusy, other }: { isBusy: boolean; other: Owner | null }) {
+  const client = useQueryClient();
+  return (
+    <div className="row">
+      <Button kind="quiet" size="small" disabled={isBusy} onClick={openSignIn}>
+        Use another account
+      </Button>
+      <Button kind="quiet" size="small" disabled={isBusy} onClick={() => changeOwner(client, other)}>
+        {other === null ? "Leave signed out" : `Show ${shorten(other.address)} here`}
+      </Button>
+    </div>
   );
 }
 

@@ -106,10 +106,9 @@ class PlanDrafting:
         )
 
     def _find_owner(self, caller: Caller, request: ProposeRequest) -> PlanOwner:
-        """The owner; the account of a plan is the caller's own wallet on the plan's network."""
+        """The owner; the account of a plan is the caller's own wallet."""
         account = None if caller.address is None else parse_party(caller.address)
-        is_own = account is None or caller.network is request.network
-        if not is_own or (request.account is not None and request.account != account):
+        if request.account is not None and request.account != account:
             sentence = ErrorCode.ACCOUNT_NOT_PROVEN.sentence
             raise AutomationRefused(ErrorCode.ACCOUNT_NOT_PROVEN, sentence)
         return PlanOwner(caller, account, self._executor if account is None else account)

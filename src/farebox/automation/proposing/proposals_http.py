@@ -33,7 +33,7 @@ from farebox.automation.proposing.wire import (
     ProposeRequest,
     refuse_member,
 )
-from farebox.kernel.caller import Grant
+from farebox.kernel.caller import Grant, check_network
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.json_text import UNDECODABLE, decode_json
@@ -134,10 +134,10 @@ LIST: Final = RouteDeclaration(
         *PAGE_PARAMETERS,
         Parameter("status", "Only plans in this state.", one_of(*STATUSES)),
         Parameter("kind", "Only plans of this kind.", one_of(*PlanKind)),
-        Parameter("network", "Only plans on this network.", one_of(*Network)),
+        Parameter("network", "Only plans on this network: your wallet's own.", one_of(*Network)),
     ),
     access=ACCESS,
-    errors=(*PAGE_ERRORS, ErrorCode.INVALID_FILTER),
+    errors=(*PAGE_ERRORS, ErrorCode.INVALID_FILTER, ErrorCode.ACCOUNT_NOT_PROVEN),
     example=Example(
         response={"items": [examples.PROPOSAL], "pagination": {"limit": 20, "nextCursor": None}}
     ),
@@ -251,10 +251,12 @@ class ListProposals(_ReaderHandler):
     """List the caller's plans by page, newest first."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        page = read_page(scope["query_string"], ProposalPlace)
+        caller, page = caller_of(scope), read_page(scope["query_string"], ProposalPlace)
+        wanted = read_filter(partial(read_values, scope["query_string"]))
+        check_network(caller, wanted.network)
         rows = await self._reader.page(
-            caller_of(scope).owner,
-            read_filter(partial(read_values, scope["query_string"])),
+            caller.owner,
+            wanted,
             after=page.after.place if page.after else None,
             limit=page.limit + 1,
         )

@@ -20,7 +20,7 @@ from farebox.automation.proposing.quotes import Quotes
 from farebox.automation.proposing.record_proposal import NewPlan, ProposalRecorder
 from farebox.automation.proposing.wire import ProposeRequest, spec_json
 from farebox.automation.runs.move_plan import UNPAID_LIFE
-from farebox.kernel.caller import Caller
+from farebox.kernel.caller import Caller, check_network
 from farebox.kernel.clock import Clock
 from farebox.kernel.ids import new_id
 from farebox.storage.pool import Database
@@ -77,6 +77,7 @@ class Proposing:
         """Propose a plan; the same `key` with the same request returns the plan it made.
 
         Raises:
+            AnotherNetwork: the caller's wallet is on another network than the plan.
             AutomationRefused: a rule refuses it, with the member.
             IdempotencyKeyReused: the key belongs to another request.
             NetworkUnavailable: the network cannot be read now.
@@ -84,6 +85,7 @@ class Proposing:
             QuotaReached: the quota of the client address, or of all, is exhausted.
             TooManyRequests: the owner exceeded the change limit.
         """
+        check_network(caller, request.network)
         network, digest = self._networks.require(request.network), request_digest(request)
         known = await self._recorder.find_known(caller.owner, key, digest)
         if known is not None:
@@ -128,10 +130,12 @@ class Proposing:
         """Judge what a proposal would be; nothing is written.
 
         Raises:
+            AnotherNetwork: the caller's wallet is on another network than the plan.
             AutomationRefused: a rule refuses it, with the member.
             NetworkUnavailable: the network cannot be read now.
             AutomationUnavailable: runs are not paid for on the network.
         """
+        check_network(caller, request.network)
         network, now = self._networks.require(request.network), self._clock.now()
         draft = await network.draft(caller, request, now)
         plan = _unsaved(draft, "", _NO_KEY)

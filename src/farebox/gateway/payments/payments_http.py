@@ -19,7 +19,7 @@ from farebox.gateway.payments.wire import (
     payment_list_body,
     place_of,
 )
-from farebox.kernel.caller import Caller, Grant
+from farebox.kernel.caller import Caller, Grant, check_network
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
@@ -73,7 +73,11 @@ _FILTERS: Final = (
         "received (the default) and paid: by your wallet; settled: for you.",
         one_of(*(each.value for each in PartyRole)),
     ),
-    Parameter("network", "Only on this one.", one_of(*(each.value for each in Network))),
+    Parameter(
+        "network",
+        "Only on this one: your wallet's own, or any for role=settled.",
+        one_of(*(each.value for each in Network)),
+    ),
     Parameter("state", "Only in this one.", one_of(*(each.value for each in RecordState))),
     Parameter("wrapper", "Only through the wrapper of this id.", text(max_length=_MAX_ID)),
     Parameter("since", "Only those sent at this time (RFC 3339) or later.", _TIME),
@@ -91,7 +95,12 @@ LIST: Final = RouteDeclaration(
     responses={200: ResponseDeclaration("A page of payments.", PaymentListBody)},
     parameters=(*PAGE_PARAMETERS, *_FILTERS),
     access=Access(Grant.READ),
-    errors=(*PAGE_ERRORS, ErrorCode.INVALID_FILTER, ErrorCode.SESSION_REQUIRED),
+    errors=(
+        *PAGE_ERRORS,
+        ErrorCode.INVALID_FILTER,
+        ErrorCode.SESSION_REQUIRED,
+        ErrorCode.ACCOUNT_NOT_PROVEN,
+    ),
     example=Example(
         response={"items": [_EXAMPLE], "pagination": {"limit": 20, "nextCursor": None}}
     ),
@@ -198,6 +207,7 @@ def _read_filter(query: bytes, caller: Caller) -> RecordFilter:
     Raises:
         InvalidFilter: one of them has a value that it does not take.
         SessionRequired: the caller has no wallet.
+        AnotherNetwork: it is not the network of the caller's wallet.
     """
     given: dict[str, str] = {}
     names = {each.name for each in _FILTERS}
@@ -207,10 +217,13 @@ def _read_filter(query: bytes, caller: Caller) -> RecordFilter:
     if len(given.get("wrapper", "")) > _MAX_ID:
         raise InvalidFilter("wrapper")
     role = _member(PartyRole, "role", given) or PartyRole.RECEIVED
+    network = _member(Network, "network", given)
+    if role is not PartyRole.SETTLED:  # those are the owner's records: no address finds them
+        check_network(caller, network)
     return RecordFilter(
         role,
         party_of(caller, role),
-        network=_member(Network, "network", given) or caller.network,
+        network=network or caller.network,
         state=_member(RecordState, "state", given),
         wrapper_id=given.get("wrapper"),
         since=_moment("since", given),

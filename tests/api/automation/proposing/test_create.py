@@ -83,6 +83,13 @@ async def test_account_of_another_is_not_proven(proposing: ProposingStage) -> No
     assert await proposing.refusal(wallet.headers, keeper_plan(keeper, account=stranger)) == refused
     elsewhere = await sign_in_wallet(proposing.database, network=Network.PUBNET)
     assert await proposing.refusal(elsewhere.headers, keeper_plan(keeper)) == refused
+    for network in ("stellar:pubnet", "stellar:testnet"):  # served for plans, and not
+        body = keeper_plan(keeper) | {"network": network}
+        other = elsewhere if network == "stellar:testnet" else wallet
+        for path in (PLANS, f"{PLANS}/preview"):
+            assert await proposing.refusal(other.headers, body, path) == refused, (path, network)
+        listed = await proposing.get(other.headers, f"?network={network}")
+        assert (listed.status, listed.json()["error"]["code"]) == refused[:2], network
     own = keeper_plan(keeper, account=wallet.caller.address)
     assert (await proposing.propose(wallet, own))["proposal"]["account"] == wallet.caller.address
 

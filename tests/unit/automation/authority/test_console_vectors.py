@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from farebox.automation.authority.spec_check import AllowedRun, OutsideSpec, judge_run
+from support.revocation_vectors import revocation_vectors
 from support.run_vectors import LEGS, refused_runs, signed_runs
 from support.sheet_vectors import sheet_vectors
 
@@ -22,3 +23,8 @@ def test_runs_of_the_vectors_are_judged_alike_by_the_service() -> None:
     for name, run in refused_runs():
         judged = judge_run(LEGS, run, actor=LEGS.account, ledger_time=LEGS.not_before)
         assert isinstance(judged, OutsideSpec), name
+
+
+def test_revocations_of_the_console_are_made_by_this_code() -> None:
+    committed = (WALLET / "readRevocation.vectors.json").read_bytes()
+    assert committed == revocation_vectors(), "run python -m support.revocation_vectors"
