@@ -105,10 +105,10 @@ def _managed(shelf: Shelf) -> Sequence[WireCase]:
         change('{"hidden-name": 1}', 400, omits=("hidden-name",)),
         change('{"timeoutSeconds": 30, "timeoutSeconds": 31}', 400),
         *(
-            WireCase(f"/v1/payments?{query}", 400, headers=own)
+            WireCase(f"/v1/payments?role=settled&{query}", 400, headers=own)
             for query in ("limit=0", "limit=101", "limit=1.5", f"wrapper={'x' * 300}")
         ),
-        WireCase("/v1/payments?limit=100", 200, headers=own),
+        WireCase("/v1/payments?role=settled&limit=100", 200, headers=own),
     )
 
 

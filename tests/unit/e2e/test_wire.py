@@ -33,7 +33,7 @@ async def answering(answer: bytes) -> AsyncIterator[str]:
 
     server = await asyncio.start_server(serve, "127.0.0.1")
     async with server:
-        yield "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
 async def test_answer_that_is_right_has_no_fault() -> None:
