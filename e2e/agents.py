@@ -120,6 +120,15 @@ async def buy_with_pypi(errand: Errand) -> list[Purchase]:
         return [await _buy(client, errand) for _ in range(errand.count)]
 
 
+async def sign_call(errand: Errand) -> Json:
+    """Find the resource and sign a payment; return the arguments of the paid call."""
+    async with Client(f"{errand.service}/mcp") as client:
+        target = await _find(client, errand)
+        challenge = await _call(client, target)
+    payment = await _sign(errand, challenge["structuredContent"])
+    return target | {"paymentSignature": payment}
+
+
 async def challenge_seen_by_x402(errand: Errand) -> bool:
     """Whether the MCP client of PyPI `x402` recognises the unpaid result as payment required."""
     async with Client(f"{errand.service}/mcp") as client:

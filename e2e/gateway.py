@@ -18,7 +18,7 @@ import aiohttp
 
 from e2e.buyers import Tally, pay_with_npm
 from e2e.conformance import failed_checks
-from e2e.gateway_wire import wire_faults
+from e2e.gateway_wire import Shelf, priced_wrapper, wire_faults
 from e2e.machine import (
     ROOT,
     RunFailed,
@@ -82,7 +82,8 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
                 *(_buy(stage, market, urls, count) for market in stage.markets)
             )
             failed = await _conformance(urls, scratch)
-            wire = [await wire_faults(url, SLUG) for url in urls]
+            shelf = await _stock_shelf(seller, stage)
+            wire = [await wire_faults(url, shelf) for url in urls]
             delivered = await _count_delivered(seller)
     paid = sum(each.paid for network in tallies for each in network)
     faults = [fault for network in tallies for each in network for fault in each.faults]
@@ -180,6 +181,14 @@ async def _buy(stage: Stage, market: Market, urls: list[str], count: int) -> lis
         own = replace(market, path=f"/gateway/{SLUG}/{_PATH}&from={market.network.name}")
         tallies.append(await pay_with_npm(replace(stage, seller_url=url), own, count))
     return tallies
+
+
+async def _stock_shelf(seller: Seller, stage: Stage) -> Shelf:
+    """Create and enable the further wrapper of the wire's cases."""
+    body = priced_wrapper(f"https://{NAME}/report", dict(_term(stage.markets[0])))
+    wrapper = await seller.send("POST", "/v1/wrappers", body)
+    await seller.send("POST", f"/v1/wrappers/{wrapper['id']}/enable")
+    return Shelf(SLUG, seller.key, wrapper["id"])
 
 
 async def _conformance(urls: list[str], scratch: Path) -> list[str]:

@@ -1,142 +1,119 @@
 """What real clients send to the gateway and to the service beside a payment, and what they get."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from e2e.wire import CLOSE, JSON_TYPE, RawCase, WireCase, faults_of, post, raw_faults_of
+
+PRICED: Final = "priced-reports"
 _LIVE: Final = b"GET /health/live HTTP/1.1\r\n"
-_CLOSE: Final = b"Connection: close\r\n\r\n"
-_WAIT_S: Final = 20.0
 _PING: Final = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
-_FETCH: Final = """
-const [url, method, headers, body] = process.argv.slice(1);
-const sent = { method, headers: JSON.parse(headers), body: body || undefined };
-const response = await fetch(url, sent);
-console.log(JSON.stringify([response.status, Object.fromEntries(response.headers)]));
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """A request with the status that is right, and headers that must and must not be there."""
-
-    target: str
-    status: int
-    method: str = "GET"
-    headers: tuple[tuple[str, str], ...] = ()
-    body: str = ""
-    there: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _RawCase:
-    """Bytes that no client library writes; `half_closed` when the sending side then ends."""
-
-    name: str
-    sent: bytes
-    statuses: tuple[int, ...]
-    half_closed: bool = False
-
-
+_SCHEMA: Final = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+}
 _RAW: Final = (
-    _RawCase("no host", _LIVE + _CLOSE, (400,)),
-    _RawCase("two hosts", _LIVE + b"Host: localhost\r\nHost: localhost\r\n" + _CLOSE, (400,)),
-    _RawCase(
+    RawCase("no host", _LIVE + CLOSE, (400,)),
+    RawCase("two hosts", _LIVE + b"Host: localhost\r\nHost: localhost\r\n" + CLOSE, (400,)),
+    RawCase(
         "a target against its host",
-        b"GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n" + _CLOSE,
+        b"GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n" + CLOSE,
         (421,),
     ),
-    _RawCase(
+    RawCase(
         "an expectation from HTTP/1.0",
-        b"POST /verify HTTP/1.0\r\nHost: localhost\r\nExpect: 100-continue\r\n"
-        b"Content-Length: 2\r\n\r\n{}",
+        post("/verify", "{}", version="1.0", head="Host: localhost\nExpect: 100-continue"),
         (200,),
     ),
-    _RawCase("a half-closed request", _LIVE + b"Host: localhost\r\n\r\n", (200,), True),
+    RawCase("a half-closed request", _LIVE + b"Host: localhost\r\n\r\n", (200,), True),
+    RawCase(
+        "a half-closed settlement",
+        post("/settle", "{}", head="Host: localhost", keep_alive=True),
+        (200,),
+        True,
+    ),
 )
 
 
-def _cases(slug: str) -> Sequence[_Case]:
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The wrappers that the cases are about, and the key that manages them."""
+
+    slug: str  # of the wrapper without an input
+    key: str
+    priced: str  # the id of the wrapper `PRICED`
+
+
+def priced_wrapper(upstream_url: str, term: dict[str, Any]) -> dict[str, Any]:
+    """Return the wrapper with a template, and with a body that has a required member."""
+    return {
+        "name": "Priced reports",
+        "slug": PRICED,
+        "upstreamUrl": upstream_url,
+        **term,
+        "routes": [
+            {"method": "GET", "path": "/city/:name", "amount": term["amount"]},
+            {"method": "POST", "path": "/alerts", "amount": term["amount"], "input": _SCHEMA},
+        ],
+    }
+
+
+def _cases(shelf: Shelf) -> Sequence[WireCase]:
     """Return the requests of the stock clients; no path of them is normalized by one."""
-    shop, json_type = f"/gateway/{slug}", (("content-type", "application/json"),)
+    shop, json_type = f"/gateway/{shelf.slug}", (JSON_TYPE,)
     wanted = (("access-control-request-headers", "payment-signature"),)
     paths = ("?q={%22take%22:50}", "?a|b^[c]", "?discount=5%", "/a%2Fb", "/a|b", "/[a]^b")
     return (
-        *(_Case(shop + each, 402) for each in paths),
-        _Case(f"{shop}/..%2Fa", 400),
-        _Case(f"{shop}/%20..", 400),
-        _Case(shop, 204, "OPTIONS", wanted, absent=("content-length",)),
-        _Case("/supported", 204, "OPTIONS", wanted, absent=("content-length",)),
-        _Case("/health%2Flive", 404),
-        _Case("/mcp/", 200, "POST", json_type, _PING),
-        _Case(
+        *(WireCase(shop + each, 402) for each in paths),
+        WireCase(f"{shop}/..%2Fa", 400),
+        WireCase(f"{shop}/%20..", 400),
+        WireCase(shop, 204, "OPTIONS", wanted, absent=("content-length",)),
+        WireCase("/supported", 204, "OPTIONS", wanted, absent=("content-length",)),
+        WireCase("/health%2Flive", 404),
+        WireCase("/mcp/", 200, "POST", json_type, _PING),
+        WireCase(
             "/verify", 415, "POST", (*json_type, ("content-encoding", "gzip")), "x",
             there=("accept-encoding",),
         ),
-        _Case("/supported", 200, there=("access-control-expose-headers",)),
+        WireCase("/supported", 200, there=("access-control-expose-headers",)),
+        WireCase(shop, 402, says=('"queryParams":{"type":"object"}',)),
+        WireCase(f"/gateway/{PRICED}/city/lima", 402),
+        WireCase(
+            f"/gateway/{PRICED}/alerts", 402, "POST", json_type, "{}", says=('"required":["city"]',)
+        ),
+        WireCase("/openapi.json", 200, says=('"openapi":"3.1',)),
+        WireCase("/.well-known/x402", 200),
+        *_managed(shelf),
     )  # fmt: skip
 
 
-async def wire_faults(url: str, slug: str) -> tuple[int, list[str]]:
+def _managed(shelf: Shelf) -> Sequence[WireCase]:
+    """Return the requests of a management client: whole numbers, wrong members and bounds."""
+    own = (JSON_TYPE, ("authorization", f"Bearer {shelf.key}"))
+    wrapper = f"/v1/wrappers/{shelf.priced}"
+
+    def change(body: str, status: int, **holds: tuple[str, ...]) -> WireCase:
+        return WireCase(wrapper, status, "PATCH", own, body, **holds)
+
+    return (
+        change('{"timeoutSeconds": 60.0}', 200, says=('"timeoutSeconds":60',)),
+        change('{"timeoutSeconds": 6e1}', 200, says=('"timeoutSeconds":60',)),
+        change('{"timeoutSeconds": 60.5}', 400),
+        change('{"hidden-name": 1}', 400, omits=("hidden-name",)),
+        change('{"timeoutSeconds": 30, "timeoutSeconds": 31}', 400),
+        *(
+            WireCase(f"/v1/payments?role=settled&{query}", 400, headers=own)
+            for query in ("limit=0", "limit=1000000", "limit=1.5", f"wrapper={'x' * 300}")
+        ),
+        WireCase("/v1/payments?role=settled&limit=100", 200, headers=own),
+    )
+
+
+async def wire_faults(url: str, shelf: Shelf) -> tuple[int, list[str]]:
     """Send every case to a replica by each client; return how many were sent, and the faults."""
-    faults: list[str] = []
-    cases = _cases(slug)
-    for case in cases:
-        for name, answer in (("curl", await _curl(url, case)), ("fetch", await _fetch(url, case))):
-            if fault := _fault_of(case, *answer):
-                faults.append(f"{name} {case.method} {case.target}: {fault}")
-    for raw in _RAW:
-        statuses = await _send(url, raw)
-        if statuses != raw.statuses:
-            faults.append(f"{raw.name}: {statuses}")
+    cases = _cases(shelf)
+    faults = await faults_of(url, cases) + await raw_faults_of(url, _RAW)
     return 2 * len(cases) + len(_RAW), faults
-
-
-def _fault_of(case: _Case, status: int, names: Sequence[str]) -> str:
-    missing = [name for name in case.there if name not in names]
-    present = [name for name in case.absent if name in names]
-    is_right = status == case.status and not missing and not present
-    return "" if is_right else f"{status}, without {missing}, with {present}"
-
-
-async def _curl(url: str, case: _Case) -> tuple[int, list[str]]:
-    headers = [part for name, value in case.headers for part in ("-H", f"{name}: {value}")]
-    body = ["--data-binary", case.body] if case.body else []
-    output = await _output(
-        "curl", "-sS", "-g", "--path-as-is", "--noproxy", "*", "-o", "/dev/null", "-D", "-",
-        "-X", case.method, *headers, *body, url + case.target,
-    )  # fmt: skip
-    first, *fields = output.strip().splitlines()
-    return int(first.split()[1]), [field.partition(":")[0].lower() for field in fields]
-
-
-async def _fetch(url: str, case: _Case) -> tuple[int, list[str]]:
-    headers = json.dumps(dict(case.headers))
-    output = await _output(
-        "node", "--input-type=module", "-e", _FETCH, url + case.target, case.method, headers,
-        case.body,
-    )  # fmt: skip
-    status, found = json.loads(output)
-    return status, list(found)
-
-
-async def _output(*command: str) -> str:
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    output, _ = await asyncio.wait_for(process.communicate(), _WAIT_S)
-    return output.decode()
-
-
-async def _send(url: str, case: _RawCase) -> tuple[int, ...]:
-    host, _, port = url.removeprefix("http://").rpartition(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
-    try:
-        writer.write(case.sent)
-        if case.half_closed:
-            writer.write_eof()
-        answer = await asyncio.wait_for(reader.read(), _WAIT_S)
-    finally:
-        writer.close()
-    return tuple(int(part[:3]) for part in answer.split(b"HTTP/1.1 ")[1:])

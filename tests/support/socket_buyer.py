@@ -66,6 +66,20 @@ class SocketBuyer:
         """Leave: the connection is gone."""
         self.writer.transport.abort()
 
+    def end_sending(self) -> None:
+        """End the sending side, and stay for the response."""
+        self.writer.write_eof()
+
+    async def close(self) -> None:
+        """Close the connection, as a client does that has had enough."""
+        self.writer.close()
+        await self.writer.wait_closed()
+
+    async def close_noted(self) -> None:
+        """Close the connection, and return once the gateway has been told."""
+        await self.close()
+        await asyncio.wait_for(self.departures.noted.wait(), _WITHIN_S)
+
     async def leave_noted(self) -> None:
         """Leave, and return once the gateway has been told."""
         self.leave()

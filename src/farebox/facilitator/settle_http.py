@@ -5,6 +5,7 @@ that nothing stands between owning a success and writing it.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Final, assert_never
@@ -58,6 +59,7 @@ from farebox.web.guard import Access, share_name
 from farebox.web.request_body import read_body
 from farebox.web.request_context import context_of
 from farebox.web.responses import send_json
+from farebox.web.written_bytes import UNTIL_TAKEN
 from farebox.x402.headers import EXTENSION_RESPONSES
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
@@ -65,6 +67,7 @@ from farebox.x402.wire import Unacceptable, read_payment
 
 log = structlog.get_logger(__name__)
 _IDEMPOTENCY_KEY: Final = b"idempotency-key"
+_SIGN_S: Final = 5.0  # that a caller which may have left has to give a sign
 _EXTENSION_RESPONSES: Final = EXTENSION_RESPONSES.lower().encode()
 _encode: Final = msgspec.json.Encoder().encode
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -128,7 +131,7 @@ class SettleEndpoint:
         if isinstance(payment, Unacceptable):
             rendered: RenderedSettlement | None = _render_refusal(payment)
         else:
-            rendered = await self._respond(scope, receive, payment, key)
+            rendered = await self._respond(scope, receive, send, payment, key)
         if rendered is None:  # the caller has disconnected
             return
         response = rendered.response
@@ -138,7 +141,7 @@ class SettleEndpoint:
         await send_json(send, rendered.status, rendered.body, rendered.headers)
 
     async def _respond(
-        self, scope: Scope, receive: Receive, payment: Payment, key: str | None
+        self, scope: Scope, receive: Receive, send: Send, payment: Payment, key: str | None
     ) -> RenderedSettlement | None:
         caller = self._access.caller(scope, payment.terms.network)
         request = None
@@ -149,7 +152,9 @@ class SettleEndpoint:
             if isinstance(request, NotSettled):
                 rendered: RenderedSettlement | None = render(request)
             else:
-                rendered = await self._settle(request, receive)
+                rendered = await self._settle(
+                    request, lambda: has_disconnected(scope, receive, send)
+                )
         except NothingSent as error:
             return _render_nothing_sent(error)
         except KeyConflict as error:
@@ -164,7 +169,9 @@ class SettleEndpoint:
         self._meter(caller, payment, rendered)
         return rendered
 
-    async def _settle(self, request: SettleRequest, receive: Receive) -> RenderedSettlement | None:
+    async def _settle(
+        self, request: SettleRequest, has_left: Callable[[], Awaitable[bool]]
+    ) -> RenderedSettlement | None:
         """Settle and render the response; None when the caller disconnected before a success.
 
         The success then stays free for a repeat of the same request.
@@ -172,7 +179,7 @@ class SettleEndpoint:
         outcome = await self._settler.settle(request)
         rendered = render(outcome)
         headers = await self._listing_headers(request) if rendered.response.success else None
-        if isinstance(outcome, Settled) and await has_disconnected(receive):
+        if isinstance(outcome, Settled) and await has_left():
             return None
         committed = await self._responses.commit(request, outcome, rendered.body)
         if committed is not outcome:
@@ -244,8 +251,17 @@ def render_settle_failure(failure: Failure) -> bytes:
     return _encode(_build_failure(read_failure_reason(failure, Reason.UNEXPECTED_SETTLE_ERROR), ""))
 
 
-async def has_disconnected(receive: Receive) -> bool:
-    """Whether the caller has disconnected, as far as the server knows now."""
+async def has_disconnected(scope: Scope, receive: Receive, send: Send) -> bool:
+    """Whether the caller has disconnected, as far as the server knows now.
+
+    One that has ended its sending side may have left: it is asked for a sign first.
+    """
+    if UNTIL_TAKEN in scope.get("extensions", ()):
+        try:
+            async with asyncio.timeout(_SIGN_S):
+                await send({"type": UNTIL_TAKEN, "but": 0})
+        except (TimeoutError, OSError):
+            return True
     pending = asyncio.ensure_future(receive())
     try:
         done, _ = await asyncio.wait({pending}, timeout=0)

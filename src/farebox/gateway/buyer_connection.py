@@ -136,11 +136,13 @@ class BuyerConnection:
     async def wait_until_taken(self) -> None:
         """Wait until the buyer has every byte that was written, as far as its machine tells.
 
-        It has its time for each piece, as when they were written.
+        It has its time for each piece, as when they were written. Before the response, one that has
+        ended its sending side, as one that has left does, is asked for a sign.
 
         Raises:
             BuyerLeft: the connection is gone, or the time of the buyer is used up.
         """
+        self._check()
         if self._knows_taken:
             for left in range(self.sent_bytes, -PIECE_BYTES, -PIECE_BYTES):
                 await self._pass({"type": UNTIL_TAKEN, "but": max(0, left)})

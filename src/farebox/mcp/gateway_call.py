@@ -4,14 +4,15 @@ import asyncio
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.types import ASGIApp, Message, Scope
+from starlette.types import ASGIApp, Message, Scope, Send
 
 from farebox.gateway.buyer_connection import RESPONSE_LIMIT
 from farebox.gateway.delivery.deliver import ResponseCut
 from farebox.mcp.call_failure import paid_call_failed
 from farebox.mcp.call_response import MAX_RESPONSE_BYTES, CallOutcome, CallResponse
-from farebox.mcp.prepared_call import PreparedCall, Sender
+from farebox.mcp.prepared_call import SEND, PreparedCall, Sender
 from farebox.web.request_context import KEY, RequestContext
+from farebox.web.written_bytes import UNTIL_TAKEN
 from farebox.x402.headers import PAYMENT_SIGNATURE
 
 
@@ -39,7 +40,7 @@ class InProcessGateway:
 async def _exchange(
     gateway: ASGIApp, call: PreparedCall, sender: Sender, leaving: asyncio.Event
 ) -> CallResponse:
-    exchange = _Exchange(call.body or b"", leaving)
+    exchange = _Exchange(call.body or b"", leaving, sender[SEND])
     try:
         await gateway(_scope_of(call, sender), exchange.receive, exchange.send)
     except ResponseCut as cut:
@@ -77,11 +78,11 @@ def _scope_of(call: PreparedCall, sender: Sender) -> Scope:
 class _Exchange:
     """The ASGI channels of the call: one body in, a response out that the gateway bounds."""
 
-    def __init__(self, body: bytes, leaving: asyncio.Event) -> None:
+    def __init__(self, body: bytes, leaving: asyncio.Event, to_caller: Send) -> None:
         self._request: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
         self.status, self.body = 0, bytearray()
         self.headers: list[tuple[bytes, bytes]] = []
-        self._leaving = leaving
+        self._leaving, self._to_caller = leaving, to_caller
 
     async def receive(self) -> Message:
         """Return the body, and a disconnect once nobody waits for the response."""
@@ -91,7 +92,17 @@ class _Exchange:
         return {"type": "http.disconnect"}
 
     async def send(self, message: dict[str, Any] | Message) -> None:
-        """Take a part of the response."""
+        """Take a part of the response; whether anybody is there for it, the caller's server knows.
+
+        Raises:
+            OSError: the caller has left.
+        """
+        if message["type"] == UNTIL_TAKEN:
+            if self._leaving.is_set():
+                raise ConnectionResetError
+            if not message["but"]:
+                await self._to_caller(message)
+            return
         if message["type"] == "http.response.start":
             self.status, self.headers = message["status"], list(message.get("headers", ()))
             return

@@ -18,7 +18,7 @@ from farebox.mcp.jsonrpc import (
     RpcRequest,
     read_message,
 )
-from farebox.mcp.prepared_call import AT_END, SHARE
+from farebox.mcp.prepared_call import AT_END, SEND, SHARE
 from farebox.mcp.rpc_error import RpcError, RpcReason
 from farebox.mcp.write_response import write_response
 from farebox.web.endpoint import (
@@ -127,7 +127,7 @@ class McpEndpoint:
             context_of(scope).add_log_fields(error=message.error.reason)
             await send_json(send, 400, _error_body(message.id, message.error))
         elif isinstance(message, RpcRequest):
-            scope[SHARE] = share_name(scope)
+            scope[SHARE], scope[SEND] = share_name(scope), send
             with ExitStack() as scope[AT_END]:
                 answer = self._answer(message, scope)
                 if message.method == TOOLS_CALL:  # all else is answered before a caller could leave

@@ -13,7 +13,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from farebox.web.client_address import client_name, is_trusted_peer
-from farebox.web.written_bytes import UNTIL_TAKEN, wait_until_taken
+from farebox.web.written_bytes import FIRST_PAUSE_S, UNTIL_TAKEN, is_reset, wait_until_taken
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CHECK_EVERY_S: Final = 0.5
 MAX_UNPARSED_BYTES: Final = 16 * 1024 * 1024
 _RESPONSE_HEAD: Final = b"HTTP/1.1 "
+_INTERIM: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_LONGEST_LOOK_S: Final = 0.25  # between two looks for a reset
 _LOOPBACK: Final = re.compile(rb"localhost\Z|127(\.[0-9]{1,3}){3}\Z|\[::1\]\Z")
 _CACHED_HOSTS: Final = 64
 _PORT: Final = re.compile(rb":[0-9]{0,5}\Z")
@@ -254,12 +256,16 @@ class HoldableFlow(FlowControl):
 class HalfClosableCycle(RequestResponseCycle):
     """One request and its response, which a caller that has ended its sending side still gets.
 
-    Such a caller looks like one that has left. A handler that waits for callers to leave is told
-    so, and what it then writes goes nowhere; any other answers.
+    A caller that has closed its connection looks the same until its machine gets a byte, and then
+    resets the connection. So one is written, an interim response (RFC 9110, section 15.2), as soon
+    as a handler waits for its caller to leave, and whenever one asks by `UNTIL_TAKEN` before it
+    responds: who takes it is there. None can be written in HTTP/1.0, or once the response has
+    begun: for a handler that waits, a caller that ends its sending side then has left.
     """
 
     has_end = False  # no byte of the caller follows
     _is_body_taken = False
+    _is_watched = False
 
     def end(self) -> None:
         """Note that the caller has ended its sending side."""
@@ -267,26 +273,64 @@ class HalfClosableCycle(RequestResponseCycle):
         self.message_event.set()
 
     async def send(self, message: "ASGISendEvent") -> None:
-        """Send a part of the response, or wait until the caller has all that was sent."""
+        """Send a part of the response, or wait until the caller has all that was sent.
+
+        Raises:
+            ConnectionResetError: the caller has not, and will not.
+        """
         kind: str = message["type"]
-        if kind == UNTIL_TAKEN:
+        if kind != UNTIL_TAKEN:
+            await super().send(message)
+            return
+        if self.has_end and not self.response_started:
+            self._ask_for_sign()
+        if self.disconnected:
+            raise ConnectionResetError
+        if self.has_end or self.response_started:
             own: Mapping[str, Any] = message
             await wait_until_taken(self.transport, but=own["but"])
-        else:
-            await super().send(message)
 
     async def receive(self) -> "ASGIReceiveEvent":
         """Return the next part of the body; behind it, the disconnect."""
-        is_body_taken = self._is_body_taken
-        if not (is_body_taken and self.has_end):
+        while True:
+            if self._is_body_taken and self.has_end and not self._is_watched:
+                self._watch()
+            is_behind_body = self._is_body_taken
             message = await super().receive()
-            if message["type"] == "http.request":
-                self._is_body_taken = not message.get("more_body", False)
-            if not (is_body_taken and self.has_end):
+            if message["type"] == "http.disconnect":
                 return message
-        self.disconnected = True
-        self.transport.close()
-        return {"type": "http.disconnect"}
+            if not is_behind_body:  # else it was woken by the end of the sending side
+                self._is_body_taken = not message.get("more_body", False)
+                return message
+
+    def _watch(self) -> None:
+        """Ask for a sign of the caller, and look for a reset from now on.
+
+        Nothing is read from the connection any more, so the loop would not tell of it.
+        """
+        self._is_watched = True
+        self._ask_for_sign()
+        if not self.disconnected:
+            self._look_for_reset(FIRST_PAUSE_S)
+
+    def _ask_for_sign(self) -> None:
+        """Write an interim response; a caller that can get none has left."""
+        if self.scope["http_version"] == "1.1" and not self.response_started:
+            self.transport.write(_INTERIM)
+        else:
+            self.disconnected = True
+            self.transport.close()
+
+    def _look_for_reset(self, pause_s: float) -> None:
+        if self.response_complete or self.transport.is_closing():
+            return
+        if is_reset(self.transport):
+            self.disconnected = True
+            self.message_event.set()
+            self.transport.abort()
+            return
+        next_s = min(2 * pause_s, _LONGEST_LOOK_S)
+        asyncio.get_running_loop().call_later(pause_s, self._look_for_reset, next_s)
 
 
 class AllowedHosts:

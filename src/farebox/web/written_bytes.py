@@ -13,7 +13,7 @@ import termios
 from typing import Final, Protocol
 
 UNTIL_TAKEN: Final = "farebox.until_taken"  # the extension in a scope, and the type of its message
-_FIRST_PAUSE_S: Final = 0.001
+FIRST_PAUSE_S: Final = 0.001
 _LONGEST_PAUSE_S: Final = 0.05
 _CLOSED: Final = 7  # TCP_CLOSE, the first byte of tcp_info: the other side has reset it
 _COUNT_BYTES: Final = 4
@@ -34,7 +34,7 @@ async def wait_until_taken(transport: asyncio.WriteTransport, *, but: int) -> No
     Raises:
         ConnectionResetError: the connection is gone.
     """
-    pause_s = _FIRST_PAUSE_S
+    pause_s = FIRST_PAUSE_S
     while True:
         if transport.is_closing():
             raise ConnectionResetError
@@ -46,17 +46,30 @@ async def wait_until_taken(transport: asyncio.WriteTransport, *, but: int) -> No
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
+def is_reset(transport: asyncio.WriteTransport) -> bool:
+    """Whether the other side has reset the connection, where the system tells."""
+    connection: _Socket | None = transport.get_extra_info("socket")
+    return connection is not None and _is_known(connection) and _is_closed(connection)
+
+
+def _is_known(connection: _Socket) -> bool:
+    return sys.platform == "linux" and connection.family in (socket.AF_INET, socket.AF_INET6)
+
+
 def _held_bytes(connection: _Socket) -> int:
     """Count the bytes in the kernel that the other side has not acknowledged.
 
     Raises:
         ConnectionResetError: the other side has reset the connection; the loop may not know yet.
     """
-    if sys.platform != "linux" or connection.family not in (socket.AF_INET, socket.AF_INET6):
+    if not _is_known(connection):
         return 0
     count = bytearray(_COUNT_BYTES)
     fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, count)  # SIOCOUTQ, by tcp(7)
-    # after the count: a reset empties the queue
-    if connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _CLOSED:
+    if _is_closed(connection):  # after the count: a reset empties the queue
         raise ConnectionResetError
     return int.from_bytes(count, sys.byteorder)
+
+
+def _is_closed(connection: _Socket) -> bool:
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _CLOSED

@@ -82,6 +82,37 @@ async def test_disconnected_caller_collects_its_success_later(
     assert (await served.settle(body))["errorReason"] == "duplicate_settlement"
 
 
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_half_closed_caller_gets_its_success_unless_it_leaves(
+    stage: Stage, served: ServeProcess, leaves: bool
+) -> None:
+    """A caller that has closed looks like one that waits, until it is asked for a sign."""
+    body = (await stage.draft()).request()
+    sent = asyncio.Event()
+
+    async def noticed(call: node_proxy.Call, forward: node_proxy.Forward) -> Json:
+        del call
+        answer = await forward()
+        sent.set()
+        return answer
+
+    stage.node().on("sendTransaction", noticed)
+    raw = msgspec.json.encode(body)
+    reader, writer = await _connect(served)
+    writer.write(_head("/settle", f"content-length: {len(raw)}") + raw)
+    writer.write_eof()
+    if leaves:
+        await asyncio.wait_for(sent.wait(), 20)
+    else:
+        answer = await asyncio.wait_for(reader.read(), 20)
+        assert b'"success":true' in answer.rpartition(b"\r\n\r\n")[2]
+    writer.close()
+    await writer.wait_closed()
+    outcome = await served.settle(body)
+    assert outcome["success"] is leaves
+    assert stage.node().counts()["sendTransaction"] == 1
+
+
 @case("PV-003")
 @promise("limit:body-256-kb")
 async def test_chunked_body_is_not_read_beyond_limit(

@@ -1,6 +1,8 @@
 """The limits of HTTP connections and request heads, through the real server."""
 
 import asyncio
+import socket
+import struct
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -15,6 +17,7 @@ from farebox.web.connections import ConnectionLimits
 from farebox.web.http_protocol import FIELDS, HEAD_BYTES, PIPELINED_REQUESTS, URL_BYTES
 from farebox.web.request_body import BodyLimit, BodyTooSlow, read_body
 from farebox.web.responses import send_json
+from farebox.web.written_bytes import UNTIL_TAKEN
 from support.asgi import AsgiClient
 from support.serving import exchange, serving
 
@@ -387,16 +390,122 @@ async def test_whole_requests_of_a_half_closed_connection_are_answered(
         assert _statuses(await asyncio.wait_for(reader.read(), 5)) == statuses
 
 
-async def test_handler_that_waits_for_its_caller_to_leave_is_told_of_a_half_closed_one() -> None:
-    told: list[str] = []
+class _Watching:
+    """Waits for its caller to leave, and responds to one that is still there after `gate`."""
 
-    async def waits(scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, *, asks: bool = False) -> None:
+        self.told: list[str] = []
+        self.taken = asyncio.Event()
+        self.gate, self.is_asked_first = asyncio.Event(), asks
+        self.has_left = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await AsgiClient(waits)(scope, receive, send)
+            await AsgiClient(self)(scope, receive, send)
             return
-        told.extend([(await receive())["type"], (await receive())["type"]])
-        await send_json(send, 200, b"{}")
+        await read_body(receive)
+        self.taken.set()
+        if self.is_asked_first:
+            await self.gate.wait()
+            try:
+                await send({"type": UNTIL_TAKEN, "but": 0})
+            except OSError:
+                self.has_left.set()
+            else:
+                await send_json(send, 200, b"{}")
+            return
+        leaving, opened = asyncio.ensure_future(receive()), asyncio.ensure_future(self.gate.wait())
+        await asyncio.wait((leaving, opened), return_when=asyncio.FIRST_COMPLETED)
+        if leaving.done():
+            self.told.append(leaving.result()["type"])
+            self.has_left.set()
+        else:
+            leaving.cancel()
+            await send_json(send, 200, b"{}")
+        opened.cancel()
 
-    async with serving(waits) as address:
-        assert await exchange(address, GET % 1, ends=True) == b""
-    assert told == ["http.request", "http.disconnect"]
+
+INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"
+POST = b"POST /1 HTTP/1.%d\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+
+
+@pytest.mark.parametrize("asks", [False, True])
+@pytest.mark.parametrize("ahead", [b"", GET % 0])
+async def test_half_closed_caller_is_answered_by_a_handler_that_watches_it(
+    ahead: bytes, asks: bool
+) -> None:
+    app = _Watching(asks=asks)
+    async with serving(app) as address, _connected(address) as (reader, writer):
+        writer.write(ahead + POST % 1)
+        writer.write_eof()
+        await app.taken.wait()
+        asyncio.get_running_loop().call_later(0.1, app.gate.set)
+        answers = await asyncio.wait_for(reader.read(), 5)
+    assert [each for each in _statuses(answers) if each != 100] == [200] * (1 + bool(ahead))
+    assert not app.has_left.is_set()
+
+
+@pytest.mark.parametrize("asks", [False, True])
+async def test_caller_that_closed_its_connection_has_left_for_a_handler_that_watches_it(
+    asks: bool,
+) -> None:
+    app = _Watching(asks=asks)
+    async with serving(app) as address:
+        async with _connected(address) as (_, writer):
+            writer.write(POST % 1)
+            await app.taken.wait()
+            writer.close()
+            await writer.wait_closed()
+        asyncio.get_running_loop().call_later(0.1 if asks else 5, app.gate.set)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(app.has_left.wait(), 5)
+    assert app.has_left.is_set()
+    assert app.told == ([] if asks else ["http.disconnect"])
+
+
+async def test_half_closed_caller_that_closes_its_connection_later_has_left_when_asked() -> None:
+    app = _Watching(asks=True)
+    async with serving(app) as address:
+        async with _connected(address) as (_, writer):
+            writer.write(POST % 1)
+            writer.write_eof()
+            await app.taken.wait()
+            await asyncio.sleep(0.05)  # the server knows of the end
+        app.gate.set()
+        await asyncio.wait_for(app.has_left.wait(), 5)
+
+
+async def test_reset_of_a_half_closed_caller_is_noticed_without_a_write() -> None:
+    app = _Watching()
+    async with serving(app) as address, _connected(address) as (reader, writer):
+        writer.write(POST % 1)
+        writer.write_eof()
+        assert await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5) == INTERIM
+        at_once = struct.pack("ii", 1, 0)
+        connection = writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+        writer.transport.abort()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(app.has_left.wait(), 5)
+        app.gate.set()
+    assert app.told == ["http.disconnect"]
+
+
+async def test_caller_of_http_1_0_that_ended_its_sending_side_has_left() -> None:
+    """It cannot be asked for a sign: HTTP/1.0 knows no interim response."""
+    app = _Watching()
+    async with serving(app) as address:
+        assert await exchange(address, POST % 0, ends=True) == b""
+    assert app.told == ["http.disconnect"]
+
+
+async def test_handler_that_does_not_watch_its_caller_sends_no_interim_response(
+    app: _App,
+) -> None:
+    app.gate.clear()
+    async with serving(app) as address, _connected(address) as (reader, writer):
+        writer.write(POST % 1)
+        writer.write_eof()
+        await app.arrived.wait()
+        asyncio.get_running_loop().call_later(0.05, app.gate.set)
+        assert _statuses(await asyncio.wait_for(reader.read(), 5)) == [200]

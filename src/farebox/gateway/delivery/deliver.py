@@ -12,6 +12,7 @@ from farebox.gateway.delivery.pass_response import (
     NoEvent,
     PassedResponse,
     ResponseWriter,
+    check_buyer,
 )
 from farebox.gateway.delivery.verdict import is_delivered_status
 from farebox.gateway.payment import GatewayPayment, PaymentState
@@ -113,9 +114,11 @@ class Deliverer:
     ) -> NotDelivered | None:
         """Pass the response on that is stored, or that of the upstream."""
         held = await one.find_held()
-        if writer.has_left:
+        try:
+            await check_buyer(writer)
+        except BuyerLeft:
             await one.give_back()
-            raise BuyerLeft
+            raise
         one.check()
         if held is not None:
             await passed.pass_whole(held, is_stored=True)

@@ -56,7 +56,7 @@ class ResponseWriter(Protocol):
         ...
 
     async def wait_until_taken(self) -> None:
-        """Wait until the buyer has every byte that was written."""
+        """Wait until the buyer has every byte that was written, and is there to get more."""
         ...
 
 
@@ -137,9 +137,11 @@ class PassedResponse:
 
     async def pass_whole(self, response: KeptResponse, *, is_stored: bool = False) -> None:
         """Record a response and pass it on; a buyer who leaves after that finds it stored."""
-        if self._writer.has_left:
+        try:
+            await check_buyer(self._writer)
+        except BuyerLeft:
             self.whole = response if self._kept_bytes else None
-            raise BuyerLeft
+            raise
         kept = response if self._kept_bytes and not is_stored else None
         await self._deliver(response.status, kept)
         await self._writer.start(response.status, list(response.headers), length=len(response.body))
@@ -203,12 +205,21 @@ class PassedResponse:
         """Record the delivery once, to a buyer who is still there and has what was passed on."""
         if self.is_recorded:
             return
-        if self._writer.has_left:
-            raise BuyerLeft
         if self.is_started:
-            await self._writer.wait_until_taken()
+            await check_buyer(self._writer)
         await self._record.deliver(status, kept)
         self.is_recorded = True
+
+
+async def check_buyer(writer: ResponseWriter) -> None:
+    """Check that the buyer is there, and has what was passed on.
+
+    Raises:
+        BuyerLeft: it is not.
+    """
+    if writer.has_left:
+        raise BuyerLeft
+    await writer.wait_until_taken()
 
 
 def _events_of(response: OutboundResponse) -> FirstEvent | None:

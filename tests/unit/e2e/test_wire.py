@@ -1,0 +1,87 @@
+"""What the cases of the wire call a fault: a server that answers wrongly is found."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from e2e.mcp_wire import _beyond, _stated
+from e2e.wire import RawCase, WireCase, faults_of, post, raw_faults_of
+
+CHALLENGE = base64.b64encode(b'{"queryParams": {"type": "object"}}').decode()
+ANSWER = (
+    "HTTP/1.1 402 Payment Required\r\nContent-Length: 13\r\nConnection: close\r\n"
+    f'PAYMENT-REQUIRED: {CHALLENGE}\r\n\r\n{{"id": "own"}}'
+).encode()
+RIGHT = WireCase(
+    "/a|b", 402, there=("payment-required",), absent=("retry-after",),
+    says=('"id":"own"', '"queryParams":{"type":"object"}'), omits=("hidden",),
+)  # fmt: skip
+
+
+@asynccontextmanager
+async def answering(answer: bytes) -> AsyncIterator[str]:
+    """Serve one answer to everybody, once the head has come."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(serve, "127.0.0.1")
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def test_answer_that_is_right_has_no_fault() -> None:
+    async with answering(ANSWER) as url:
+        assert await faults_of(url, [RIGHT]) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        WireCase("/", 200),
+        WireCase("/", 402, there=("retry-after",)),
+        WireCase("/", 402, absent=("content-length",)),
+        WireCase("/", 402, says=('"id":null',)),
+        WireCase("/", 402, omits=('"own"',)),
+        WireCase("/", 402, omits=("queryParams",)),
+    ],
+)
+async def test_control_every_wrong_part_of_an_answer_is_a_fault_of_both_clients(
+    wrong: WireCase,
+) -> None:
+    async with answering(ANSWER) as url:
+        faults = await faults_of(url, [wrong])
+    assert [each.split()[0] for each in faults] == ["curl", "fetch"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "there", "is_right"),
+    [
+        (b"HTTP/1.1 200 OK\r\n\r\n", b"", True),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", b"", True),
+        (b"HTTP/1.1 200 OK\r\n\r\nIsPaid", b"ispaid", True),
+        (b"HTTP/1.1 200 OK\r\n\r\n", b"ispaid", False),
+        (b"HTTP/1.1 400 No\r\n\r\n", b"", False),
+        (b"", b"", False),
+    ],
+)
+async def test_half_closed_case_wants_its_response(
+    answer: bytes, there: bytes, is_right: bool
+) -> None:
+    case = RawCase("half-closed", post("/", "{}"), (200,), half_closed=True, there=there)
+    async with answering(answer) as url:
+        assert (await raw_faults_of(url, [case]) == []) is is_right
+
+
+def test_values_of_a_schema_and_values_beyond_it() -> None:
+    whole = {"type": "integer", "minimum": 1, "maximum": 50, "default": 10}
+    assert (_stated(whole), _beyond(whole)) == ([1, 50, 10], [0, 1.5, 51])
+    listed = {"enum": ["GET", "POST"]}
+    assert (_stated(listed), _beyond(listed)) == (["GET"], ["none of them"])
+    assert _beyond({"maxLength": 3}) == ["xxxx"]
