@@ -105,7 +105,8 @@ async def test_value_cut_out_of_a_text_is_found_in_it_however_the_text_is_cut(
     for value in (text[-8:], _unescaped(text)[-8:]):
         if len(value) < 8:
             continue
-        parts, at = [], 0
+        parts: list[bytes] = []
+        at = 0
         while at < len(body):
             size = sizes[len(parts) % len(sizes)]
             parts.append(body[at : at + size])
