@@ -5,24 +5,29 @@ they read a path: what is checked and what is priced is every reading of it, not
 """
 
 import re
-from collections.abc import Iterable
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, TypeAlias
+from urllib.parse import unquote_to_bytes
 
-Reading: TypeAlias = tuple[str, ...]  # the segments of a path
+Reading: TypeAlias = tuple[str, ...]  # the names of a path's segments; of the base URL none
 MAX_PATH_CHARS: Final = 4096  # of the buyer's part
+# of all readings of a path together, each with its slashes: what is longer is not read
+MAX_READ_CHARS: Final = 8 * MAX_PATH_CHARS
 # what a request line can carry: neither a blank nor a control, nor what ends the part
 _PATH: Final = re.compile(r"(?:/[!\"$->@-~]*)?\Z", re.ASCII)
 _QUERY: Final = re.compile(r"[!\"$-~]*\Z", re.ASCII)
-_ESCAPE: Final = re.compile(rb"%(?:[uU]00)?([0-9A-Fa-f]{2})")  # `%u002e` is an escape of IIS
+_IIS_ESCAPE: Final = re.compile(rb"%[uU]00(?=[0-9A-Fa-f]{2})")  # as in `%u002e`
 # ASCII in more bytes than UTF-8 allows (RFC 3629, section 10), as in `%c0%ae` for a dot
 _OVERLONG: Final = re.compile(rb"[\xc0\xc1][\x80-\xbf]|(?:\xe0|\xf0\x80)[\x80\x81][\x80-\xbf]")
 _CONTROL: Final = re.compile(rb"[\x00-\x1f\x7f]")
 _REPAIRS: Final = (  # of a path, by some upstreams, each with or without the others
+    (re.compile(rb";[^/]*"), b""),
     (re.compile(rb"[?#].*", re.DOTALL), b""),
     (re.compile(rb"\\"), b"/"),
     (re.compile(rb"//+"), b"/"),
 )
+_BETWEEN: Final = "\0"  # segments whose names are decoded; no path that is read has one
 _DOTS: Final = frozenset({".", ".."})
 _BLANKS: Final = "+" + "".join(filter(str.isspace, map(chr, range(0x3001))))  # `+`: as in forms
 _ENDS: Final = f"{_BLANKS}."  # what some file systems drop from the end of a name
@@ -68,75 +73,87 @@ def is_path_confined(path: str) -> bool:
     return bool(read_path(path))
 
 
+@lru_cache(maxsize=16)  # a request is checked and priced
 def read_path(path: str) -> tuple[Reading, ...]:
     """Return every path that an upstream may take this one for, the literal one first.
 
     An upstream may decode a path once or several times before it splits it, take a backslash for a
-    slash, several slashes for one, drop the blanks around a segment, and take what was an encoded
-    `?` or `#` for the end.
+    slash, several slashes for one, drop the parameters (`;a=1`) and the blanks around a segment,
+    and take what was an encoded `?` or `#` for the end, in any order: it may be several servers. It
+    may also drop the segments that are empty then, and take capitals for small letters: who
+    compares readings does both.
 
     Returns:
-        The readings; none when the path is not forwarded, as `join_upstream_url` says.
+        The readings; none when the path is not forwarded, as `join_upstream_url` says, or has so
+        many long ones that it is made to be costly.
     """
     if len(path) > MAX_PATH_CHARS or not _PATH.match(path):
         return ()
     readings: dict[Reading, None] = {}
-    text = path.encode("ascii")
-    for _ in range(_MAX_DECODINGS):
-        decoded = _decode(text)
-        if _CONTROL.search(decoded):
+    left = MAX_READ_CHARS
+    texts = {path.encode("ascii"): 0}  # by how often they are decoded
+    waiting = list(texts)
+    for text in waiting:
+        if texts[text] == _MAX_DECODINGS or _CONTROL.search(text):
             return ()
-        for variant in _variants(text):
-            names = read_segments(variant)
-            if any(name.strip(_BLANKS) in _DOTS for name in names):
+        for split in _split(text, is_decoded=texts[text] > 0):
+            left -= len(split)
+            if left < 0:
                 return ()
-            readings.setdefault(names)
-            readings.setdefault(_without_end(name.strip(_BLANKS).rstrip(_ENDS) for name in names))
-        if decoded == text:
-            return tuple(readings)
-        text = decoded
-    return ()
+            trimmed = _trim(_names_of(split))
+            if not _DOTS.isdisjoint(trimmed[2]):
+                return ()
+            readings.update(dict.fromkeys(map(_reading_of, trimmed)))
+        taken_for = {_decode(text): texts[text] + 1}
+        for pattern, repaired in _REPAIRS:
+            taken_for.setdefault(pattern.sub(repaired, text), texts[text])
+        waiting += [each for each in taken_for if each not in texts]
+        texts = taken_for | texts
+    return tuple(readings)
 
 
-def read_segments(path: bytes) -> Reading:
-    """Return the segments of a path, folded: in lower case, decoded, without parameters (`;a=1`).
+def read_segments(path: str) -> Reading:
+    """Return the names of a path's segments, decoded once."""
+    return _reading_of(_names_of(_decode(path.encode().replace(b"/", _BETWEEN.encode()))))
 
-    A trailing slash is dropped.
+
+def _reading_of(names: list[str]) -> Reading:
+    return () if names == [""] else tuple(names)
+
+
+def _split(text: bytes, *, is_decoded: bool) -> dict[bytes, None]:
+    """Return the segments of a path, their names decoded once, or no more as well.
+
+    The slashes between the segments are `_BETWEEN` there; others are part of a name.
     """
-    if path.isascii() and b"%" not in path and b";" not in path:
-        return _without_end(path.decode().lower().split("/")[1:])
-    return _without_end(_name_of(segment) for segment in path.split(b"/")[1:])
+    split = text.replace(b"/", _BETWEEN.encode())
+    return dict.fromkeys((_decode(split), split) if is_decoded else (_decode(split),))
 
 
-def _name_of(segment: bytes) -> str:
-    decoded = _decode(segment.partition(b";")[0])
+def _names_of(split: bytes) -> list[str]:
     try:
-        return decoded.decode().lower()
+        return split.decode().split(_BETWEEN)[1:]
     except UnicodeDecodeError:
-        return decoded.decode("latin-1").lower()
+        return [_text_of(each) for each in split.split(_BETWEEN.encode())[1:]]
 
 
-def _without_end(names: Iterable[str]) -> Reading:
-    kept = list(names)
-    while kept and not kept[-1]:
-        kept.pop()
-    return tuple(kept)
+def _text_of(name: bytes) -> str:
+    try:
+        return name.decode()
+    except UnicodeDecodeError:
+        return name.decode("latin-1")
 
 
-def _variants(text: bytes) -> Iterable[bytes]:
-    """Return a path as it stands, and as upstreams take it that repair it."""
-    variants = [text]
-    for pattern, repaired in _REPAIRS:
-        variants += [
-            changed for each in variants if (changed := pattern.sub(repaired, each)) != each
-        ]
-    return variants
+def _trim(names: list[str]) -> tuple[list[str], ...]:
+    """Return the names, without the blanks around them, and without their last dots as well."""
+    bare = [name.strip(_BLANKS) for name in names]
+    spaceless = [name.strip() for name in names]
+    return names, spaceless, bare, [name.rstrip(_ENDS) for name in bare]
 
 
 def _decode(text: bytes) -> bytes:
     """Decode the escapes of a text once; a `%` that begins none stands for itself."""
-    plain = _ESCAPE.sub(lambda found: bytes((int(found[1], 16),)), text)
-    return _OVERLONG.sub(_shorten, plain)
+    return _OVERLONG.sub(_shorten, unquote_to_bytes(_IIS_ESCAPE.sub(b"%", text)))
 
 
 def _shorten(found: re.Match[bytes]) -> bytes:

@@ -1,10 +1,11 @@
 """A wrapper: a seller's HTTPS API behind x402, with its price, its limits and its upstream."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Literal
+from functools import lru_cache
+from typing import Final, Literal, TypeAlias
 
 from farebox.catalog.discovery.route_template import RouteTemplate
 from farebox.gateway.upstream_url import Reading, read_path, read_segments
@@ -171,17 +172,40 @@ def price_call(settings: WrapperSettings, method: str, path: str) -> PricedCall 
         path: the path below the wrapper's URL, as it is forwarded; `/` for the URL.
     """
     readings = read_path(path) if settings.routes else ((),)
-    folded = [(_fold(route.template), route) for route in settings.routes]
-    routes = sorted(folded, key=lambda each: each[0].count(None))
-    calls: list[PricedCall] = []
-    for reading in readings:
-        on_path = [route for template, route in routes if _matches(template, reading)]
-        call = _price_reading(settings, method, on_path)
+    calls: dict[int | None, PricedCall] = {}
+    for met in _find_met(settings.routes, readings):
+        call = _price_reading(settings, method, [settings.routes[number] for number in met])
         if isinstance(call, NotOffered):
             return call
-        calls.append(call)
-    covering = (each for each in calls if all(_covers(each, other) for other in calls))
+        calls.setdefault(None if call.route is None else id(call.route), call)
+    found = calls.values()
+    covering = (each for each in found if all(_covers(each, other) for other in found))
     return next(covering, NotOffered())
+
+
+def _find_met(
+    routes: Sequence[PricedRoute], readings: Sequence[Reading]
+) -> Iterable[tuple[int, ...]]:
+    """Return the routes that each reading matches, by number and best first; each answer once.
+
+    Each reading is compared as it stands, without its empty names, in lower case, and both.
+    """
+    answers: dict[tuple[int, ...], None] = {}
+    for fold in _FOLDS:
+        templates = sorted(
+            ((fold(_read_template(route.template)), at) for at, route in enumerate(routes)),
+            key=lambda each: each[0].count(None),
+        )
+        longest = max((len(names) for names, _ in templates), default=0)
+        compared: dict[_Names, None] = {}
+        for reading in readings:
+            if len(reading) - reading.count("") <= longest:
+                compared.setdefault(fold(reading))
+            else:
+                answers.setdefault(())
+        for names in compared:
+            answers.setdefault(tuple(at for each, at in templates if _matches(each, names)))
+    return answers
 
 
 def _price_reading(
@@ -208,17 +232,37 @@ def _covers(call: PricedCall, other: PricedCall) -> bool:
     )
 
 
-def _fold(template: RouteTemplate) -> tuple[str | None, ...]:
-    """Return the segments of a template as those of a reading; None for a parameter."""
-    names = read_segments(template.path.encode())
+_Names: TypeAlias = tuple[str | None, ...]  # of segments; None for a parameter
+
+
+@lru_cache(maxsize=4096)
+def _read_template(template: RouteTemplate) -> _Names:
+    """Return the segments of a template as those of a reading."""
+    names = read_segments(template.path)
     given = template.path.split("/")[1:]
     return tuple(
         None if each.startswith(":") else name for each, name in zip(given, names, strict=False)
     )
 
 
-def _matches(template: tuple[str | None, ...], reading: Reading) -> bool:
-    return len(template) == len(reading) and all(
+def _without_empty(names: _Names) -> _Names:
+    return tuple(name for name in names if name != "") if "" in names else names
+
+
+def _in_lower_case(names: _Names) -> _Names:
+    return tuple(None if name is None else name.lower() for name in names)
+
+
+_FOLDS: Final[tuple[Callable[[_Names], _Names], ...]] = (
+    lambda names: names,
+    _without_empty,
+    _in_lower_case,
+    lambda names: _in_lower_case(_without_empty(names)),
+)
+
+
+def _matches(template: _Names, names: _Names) -> bool:
+    return len(template) == len(names) and all(
         name != "" if own is None else own == name
-        for own, name in zip(template, reading, strict=True)
+        for own, name in zip(template, names, strict=True)
     )

@@ -110,7 +110,7 @@ async def test_control_buyer_reads_the_credential_where_it_chooses_the_coding(
 async def test_control_buyer_reads_the_credential_where_escapes_are_not_read(
     opened: Opened, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hidden_value, "_unescape", bytes)
+    monkeypatch.setattr(hidden_value, "_unescape", b"".join)
     async with _selling(opened, database, _escaping) as (at, key):
         answer = await at.pay()
     assert (answer.status, key in answer.body.decode("unicode_escape").encode()) == (200, True)

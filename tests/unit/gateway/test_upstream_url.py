@@ -2,8 +2,10 @@
 
 import pytest
 
+from farebox.gateway import upstream_url
 from farebox.gateway.upstream_url import (
     MAX_PATH_CHARS,
+    MAX_READ_CHARS,
     UpstreamUrlFault,
     is_path_confined,
     join_upstream_url,
@@ -134,16 +136,21 @@ def test_path_that_may_leave_the_base_path_is_refused(path: str) -> None:
     [
         ("", [()]),
         ("/", [()]),
-        ("/A/%62/", [("a", "b")]),
+        ("/A/%62/", [("A", "b", "")]),
         ("/a%2Fb", [("a/b",), ("a", "b")]),
         ("/%2561", [("%61",), ("a",)]),
         ("/a\\b", [("a\\b",), ("a", "b")]),
         ("/a//b", [("a", "", "b"), ("a", "b")]),
-        ("/a;v=1/b", [("a", "b")]),
-        ("/a%20/b.", [("a ", "b."), ("a", "b")]),
+        ("/a;v=1/b", [("a;v=1", "b"), ("a", "b")]),
+        ("/;x/b", [(";x", "b"), ("", "b"), ("b",)]),
+        ("/a%3bb", [("a;b",), ("a",)]),
+        ("/;x", [(";x",), ()]),
+        ("/+/%20/b", [("+", " ", "b"), ("+", "", "b"), ("", "", "b")]),
+        ("/%3b/a", [(";", "a"), ("", "a"), ("a",)]),
+        ("/a%20/b.", [("a ", "b."), ("a", "b."), ("a", "b")]),
         ("/a%3Fc", [("a?c",), ("a",)]),
         ("/100%", [("100%",)]),
-        ("/%C3%89", [("\u00e9",)]),
+        ("/%C3%89", [("\u00c9",)]),
         ("/%c1%a1", [("a",)]),
         ("/%ff", [("\u00ff",)]),
     ],
@@ -152,3 +159,33 @@ def test_path_is_read_in_every_way_that_upstreams_do(
     path: str, readings: list[tuple[str, ...]]
 ) -> None:
     assert list(read_path(path)) == readings
+
+
+NESTED = "/%2525252561;x%253f\\A%2f+//"  # read in more than a hundred ways
+
+
+@pytest.mark.parametrize("filling", ["a/", "+/", "%41/", "a./", "%20;/", "/", "%ff/"])
+@pytest.mark.parametrize("length", [60, 1_500, MAX_PATH_CHARS])
+def test_path_is_read_in_a_bounded_number_of_steps(
+    filling: str, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = 0
+    trim = upstream_url._trim
+
+    def counted(names: list[str]) -> tuple[list[str], ...]:
+        nonlocal read
+        read += sum(map(len, names)) + len(names)
+        return trim(names)
+
+    monkeypatch.setattr(upstream_url, "_trim", counted)
+    read_path.cache_clear()
+    path = (NESTED + filling * MAX_PATH_CHARS)[:length]
+    is_confined = is_path_confined(path)
+    assert 0 < read <= MAX_READ_CHARS
+    assert is_confined is (length == 60)
+
+
+@pytest.mark.parametrize("filling", ["/a", "/%41", "//a", "/a;b", "/%20a", "/a%2Fb", "/%c3%a9"])
+def test_long_path_is_read_whole(filling: str) -> None:
+    path = filling * (MAX_PATH_CHARS // len(filling))
+    assert is_path_confined(path)

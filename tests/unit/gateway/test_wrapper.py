@@ -99,8 +99,80 @@ def test_template_is_compared_by_the_meaning_of_its_escapes() -> None:
     settings = replace(
         ROUTED, routes=(PricedRoute("GET", RouteTemplate("/a%3Ab%C3%A9"), amount=BaseUnits(7)),)
     )
-    for path in ("/a:b%c3%a9", "/a%3ab%C3%A9", "/A%3AB%C3%89"):
+    for path in ("/a:b%c3%a9", "/a%3ab%C3%A9"):
         assert priced(settings, "GET", path).terms[0].amount == 7
+    assert priced(settings, "GET", "/A%3AB%C3%89") == PricedCall(BASE)  # to some upstreams another
+
+
+def shop(base: int, **amounts: int) -> WrapperSettings:
+    """A wrapper whose routes are named `a__b` for `/a/b`, and `x_` for the parameter `:x`."""
+    routes = tuple(
+        PricedRoute("GET", RouteTemplate(_path_of(name)), amount=BaseUnits(amount))
+        for name, amount in amounts.items()
+    )
+    return replace(SETTINGS, terms=(replace(BASE[0], amount=BaseUnits(base)),), routes=routes)
+
+
+def _path_of(name: str) -> str:
+    segments = (f":{each[:-1]}" if each.endswith("_") else each for each in name.split("__"))
+    return "/" + "/".join(segments)
+
+
+DEAR_PATH = shop(5, dear=100, any_=50)
+CHEAP_PATH = shop(5, cheap=1, shut__a_=1)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/dear", "//dear", "/;x/dear", "/;/dear", "/%3b/dear", "/%3B/dear", "/+/dear", "/%20/dear",
+        "/;a/;b/dear", "/;x//dear", "//;x/dear", "/dear/;x", "/;x/dear/;y/", "/%253b/dear",
+        "/+;x/%20/dear", "/;x+/dear", "/%3bx%2f/dear", "/;/DEAR/", "/\\;x/dear", "/;%2fa/dear%3f",
+        "/%c2%a0/dear", "/;x/d%65ar;y", "/;x/%2564ear",
+    ],
+)  # fmt: skip
+def test_path_with_segments_that_an_upstream_drops_is_not_cheaper(path: str) -> None:
+    assert priced(DEAR_PATH, "GET", path).terms[0].amount == 100
+
+
+@pytest.mark.parametrize(
+    ("path", "amount"),
+    [
+        ("/other", 50), ("/;x", 50), ("/Oslo", 50), ("/a/b", 5), ("/", 5), ("/+", 50),
+        ("/a/;x", 50), ("/;x/;y", 5), ("/;x/other", 50),
+    ],
+)  # fmt: skip
+def test_path_that_is_no_dear_one_costs_what_it_did(path: str, amount: int) -> None:
+    assert priced(DEAR_PATH, "GET", path).terms[0].amount == amount
+
+
+@pytest.mark.parametrize("path", ["/cheap", "/%63heap", "/che%61p", "/shut/Oslo", "/shut/a%20b"])
+def test_path_of_a_route_costs_what_the_route_does(path: str) -> None:
+    assert priced(CHEAP_PATH, "GET", path).terms[0].amount == 1
+    closed = replace(CHEAP_PATH, other_paths=OtherPaths.REFUSED)
+    assert priced(closed, "GET", path).terms[0].amount == 1
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/CHEAP", "/cheap;x", "/cheap/", "/cheap//", "//cheap", "/cheap%20", "/cheap.", "/;x/cheap",
+        "/%2563heap", "/cheap%3Fa", "/cheap%2f", "/SHUT/oslo", "/shut;x/oslo", "/shut/oslo/",
+    ],
+)  # fmt: skip
+def test_path_that_an_upstream_may_tell_from_a_cheap_route_s_costs_no_less(path: str) -> None:
+    assert priced(CHEAP_PATH, "GET", path) == PricedCall(CHEAP_PATH.terms)
+    closed = replace(CHEAP_PATH, other_paths=OtherPaths.REFUSED)
+    assert price_call(closed, "GET", path) == NotOffered()
+
+
+def test_template_with_capitals_or_a_last_slash_has_its_price_as_it_is_written() -> None:
+    routes = tuple(
+        PricedRoute("GET", RouteTemplate(path), amount=BaseUnits(1)) for path in ("/Cheap", "/a/")
+    )
+    settings = replace(SETTINGS, routes=routes)
+    for path, amount in (("/Cheap", 1), ("/cheap", 100), ("/a/", 1), ("/a", 100), ("/A/", 100)):
+        assert priced(settings, "GET", path).terms[0].amount == amount
 
 
 def test_path_that_is_not_forwarded_is_not_for_sale() -> None:

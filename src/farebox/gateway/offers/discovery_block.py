@@ -68,7 +68,7 @@ def build_discovery_block(
 def _derive_body(schema: str) -> bytes | None:
     """Derive a short body that the schema accepts; None where none can be told without trying."""
     try:
-        body = msgspec.json.encode(_example_of(_decode(schema)))
+        body = msgspec.json.encode(_example_of(_decode(schema), _Room()))
     except _NoExample:
         return None
     return body if len(body) <= _MAX_EXAMPLE_BYTES else None
@@ -78,53 +78,79 @@ class _NoExample(Exception):
     """No value is known that the schema accepts."""
 
 
-def _example_of(schema: object, depth: int = 0) -> object:
+class _Room:
+    """The bytes that are left of an example while it is derived.
+
+    Every value takes at least one: a schema of a seller is never visited more often than an example
+    has bytes, however its parts are repeated.
+    """
+
+    def __init__(self) -> None:
+        self._left = _MAX_EXAMPLE_BYTES
+
+    def take(self, count: int) -> None:
+        """Take bytes that the example has in any case.
+
+        Raises:
+            _NoExample: it is too long.
+        """
+        self._left -= count
+        if self._left < 0:
+            raise _NoExample
+
+
+def _example_of(schema: object, room: _Room, depth: int = 0) -> object:
     """Return a value of a schema: its author's own one, or one of its type with what is required.
 
     Raises:
-        _NoExample: it has a keyword that is not read here, or is nested deeply.
+        _NoExample: it has a keyword that is not read here, is nested deeply, or its value is long.
     """
+    room.take(1)
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         raise _NoExample
     given = [schema[keyword] for keyword in ("const", "example", "default") if keyword in schema]
     several = [schema.get(keyword) for keyword in ("examples", "enum")]
     given += [values[0] for values in several if isinstance(values, list) and values]
     if given:
+        room.take(len(msgspec.json.encode(given[0])) - 1)
         return given[0]
     kind = schema.get("type", "object" if "properties" in schema or depth == 0 else None)
     kind = kind[0] if isinstance(kind, list) and kind else kind
     known = _EXAMPLES.get(kind) if isinstance(kind, str) else None
     if known is None or schema.keys() - known[0] - _ANNOTATIONS:
         raise _NoExample
-    return known[1](schema, depth)
+    return known[1](schema, room, depth)
 
 
-def _example_object(schema: Json, depth: int) -> Json:
+def _example_object(schema: Json, room: _Room, depth: int) -> Json:
     required, properties = schema.get("required", []), schema.get("properties", {})
     if not isinstance(required, list) or not isinstance(properties, dict):
         raise _NoExample
-    return {
-        name: _example_of(properties.get(name), depth + 1)
-        for name in required
-        if isinstance(name, str)
-    }
+    example: Json = {}
+    for name in required:
+        if isinstance(name, str) and name not in example:
+            room.take(len(name) + 2)
+            example[name] = _example_of(properties.get(name), room, depth + 1)
+    return example
 
 
-def _example_array(schema: Json, depth: int) -> list[object]:
+def _example_array(schema: Json, room: _Room, depth: int) -> list[object]:
     count = schema.get("minItems", 0)
     if not isinstance(count, int) or count > _MAX_ITEMS:
         raise _NoExample
-    return [_example_of(schema.get("items"), depth + 1) for _ in range(count)]
+    return [_example_of(schema.get("items"), room, depth + 1) for _ in range(count)]
 
 
-def _example_text(schema: Json, _depth: int) -> str:
+def _example_text(schema: Json, room: _Room, _depth: int) -> str:
     least, most = schema.get("minLength", 0), schema.get("maxLength", _MAX_EXAMPLE_BYTES)
     if not isinstance(least, int) or not isinstance(most, int) or least > _MAX_EXAMPLE_BYTES:
         raise _NoExample
-    return "string".ljust(least, "x")[:most]
+    text = "string".ljust(least, "x")[:most]
+    room.take(len(text))
+    return text
 
 
-def _example_number(schema: Json, _depth: int) -> int:
+def _example_number(schema: Json, _room: _Room, _depth: int) -> int:
     least, most = schema.get("minimum"), schema.get("maximum")
     if not isinstance(least, int | None) or not isinstance(most, int | None):
         raise _NoExample
@@ -135,15 +161,15 @@ def _example_number(schema: Json, _depth: int) -> int:
 
 
 # of each type: the keywords that its example obeys, and the example
-_Example: TypeAlias = Callable[[Json, int], object]
+_Example: TypeAlias = Callable[[Json, _Room, int], object]
 _EXAMPLES: Final[dict[str, tuple[set[str], _Example]]] = {
     "object": ({"properties", "required", "additionalProperties"}, _example_object),
     "array": ({"items", "minItems"}, _example_array),
     "string": ({"minLength", "maxLength"}, _example_text),
     "integer": ({"minimum", "maximum"}, _example_number),
     "number": ({"minimum", "maximum"}, _example_number),
-    "boolean": (set(), lambda _schema, _depth: False),
-    "null": (set(), lambda _schema, _depth: None),
+    "boolean": (set(), lambda _schema, _room, _depth: False),
+    "null": (set(), lambda _schema, _room, _depth: None),
 }
 
 

@@ -273,7 +273,8 @@ def _parameters(operation: _Operation) -> list[Json]:
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict):
         return [*found, _QUERY | {"schema": schema or _ANY_OBJECT}]
-    needed = required if isinstance(required, list) else []
+    names_given = required if isinstance(required, list) else []
+    needed = {each for each in names_given if isinstance(each, str)}
     return found + [
         {"name": name, "in": "query", "required": name in needed, "schema": each}
         for name, each in properties.items()

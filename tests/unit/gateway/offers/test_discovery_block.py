@@ -9,6 +9,7 @@ from x402.extensions.bazaar.facilitator import validate_discovery_extension
 from x402.extensions.bazaar.types import parse_discovery_extension
 
 from farebox.catalog.discovery.route_template import RouteTemplate
+from farebox.gateway.offers import discovery_block
 from farebox.gateway.offers.discovery_block import build_discovery_block
 from farebox.gateway.wrapper import PricedRoute
 
@@ -132,3 +133,95 @@ def test_deep_schema_has_no_example() -> None:
     for _ in range(12):
         schema = {"type": "object", "required": ["a"], "properties": {"a": schema}}
     assert "body" not in block("POST", schema)["info"]["input"]
+
+
+def nested(levels: int, leaf: Json, **members: object) -> Json:
+    schema = leaf
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"a": schema}, **members}
+    return schema
+
+
+def nested_arrays(levels: int, leaf: Json) -> Json:
+    schema = leaf
+    for _ in range(levels):
+        schema = {"type": "array", "minItems": 2, "items": schema}
+    return schema
+
+
+LONG: Final = {"const": "x" * 1_500}
+WIDE: Final = {
+    "type": "object",
+    "required": [f"n{number}" for number in range(40)],
+    "properties": {f"n{number}": {"type": "integer"} for number in range(40)},
+}
+REPEATED: Final[dict[str, Json]] = {
+    "names at each level": nested(6, {"type": "integer"}, required=["a"] * 40),
+    "names that are no text": nested(6, {"type": "integer"}, required=[["a"], {"a": 1}, "a"] * 9),
+    "names of a wide object": {
+        "type": "object",
+        "required": [f"n{number % 90}" for number in range(200)],
+        "properties": {f"n{number}": {} for number in range(90)},
+    },
+    "items at each level": nested_arrays(6, {"type": "integer"}),
+    "items of objects": nested_arrays(5, nested(1, {"type": "integer"}, required=["a"] * 300)),
+    "items of wide objects": nested_arrays(5, WIDE),
+    "items of long texts": nested_arrays(6, {"type": "string", "minLength": 512}),
+    "items with a long const": nested_arrays(6, LONG),
+    "items with a long default": nested_arrays(6, {"default": "x" * 1_500}),
+    "items with long examples": nested_arrays(6, {"examples": ["x" * 1_500]}),
+    "items with a large enum": nested_arrays(6, {"enum": list(range(400))}),
+    "very many items": {"type": "array", "minItems": 10**9, "items": {"type": "integer"}},
+    "very many items inside": nested(
+        3, {"type": "array", "minItems": 10**9, "items": {}}, required=["a"]
+    ),
+    "a reference to itself": {"$ref": "#"},
+    "references in a circle": nested(1, {"$ref": "#"}, required=["a"] * 300),
+    "all of itself": {"allOf": [{"$ref": "#"}] * 90},
+    "one of many": nested(1, {"anyOf": [{"type": "integer"}] * 70}, required=["a"]),
+}
+
+
+@pytest.mark.parametrize("schema", REPEATED.values(), ids=REPEATED)
+def test_example_is_derived_in_a_bounded_number_of_steps(
+    schema: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(json.dumps(schema, separators=(",", ":"))) <= 2_048
+    visited = 0
+    derive = discovery_block._example_of
+
+    def counted(*arguments: Any) -> object:
+        nonlocal visited
+        visited += 1
+        assert visited <= 513  # no example has so many values
+        return derive(*arguments)
+
+    monkeypatch.setattr(discovery_block, "_example_of", counted)
+    discovery_block._derive_body.cache_clear()
+    built = block("POST", schema)
+    assert visited
+    body = built["info"]["input"].get("body")
+    assert len(json.dumps(body, separators=(",", ":"))) <= 512
+
+
+def test_name_that_is_required_twice_is_visited_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    visited: list[object] = []
+    derive = discovery_block._example_of
+
+    def counted(schema: object, *arguments: Any) -> object:
+        visited.append(schema)
+        return derive(schema, *arguments)
+
+    monkeypatch.setattr(discovery_block, "_example_of", counted)
+    discovery_block._derive_body.cache_clear()
+    built = block("POST", nested(6, {"type": "integer"}, required=["a"] * 9))
+    assert built["info"]["input"]["body"] == {"a": {"a": {"a": {"a": {"a": {"a": 0}}}}}}
+    assert len(visited) == 7
+
+
+@pytest.mark.parametrize(("length", "fits"), [(501, True), (502, False)])
+def test_example_is_as_long_as_the_maximum_at_most(length: int, *, fits: bool) -> None:
+    text = {"type": "string", "minLength": length}
+    schema = {"type": "object", "required": ["long"], "properties": {"long": text}}
+    body = block("POST", schema)["info"]["input"].get("body")
+    assert body == ({"long": "string".ljust(length, "x")} if fits else None)

@@ -1,12 +1,20 @@
 """An upstream's credential in its own responses."""
 
+import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.gateway.relay.hidden_value import CredentialShown, HiddenValue
+from farebox.gateway.relay import hidden_value
+from farebox.gateway.relay.hidden_value import (
+    MAX_BYTES,
+    TURN_BYTES,
+    CredentialShown,
+    HiddenValue,
+)
 from farebox.gateway.relay.response_headers import forward_response_headers
 from farebox.kernel.secret import Secret
 
@@ -61,7 +69,8 @@ WRITTEN = {
 }
 pieces = st.sampled_from(
     ["a", "b", "A", "/", '"', "\\", "\\\\", "\\/", '\\"', "\\u00", "2f", "61", "62", "%", "%2F",
-     "%61", "&", "#", "x2f;", "&quot;", "quot;", "u0061", ";"]
+     "%61", "&", "#", "x2f;", "&quot;", "quot;", "u0061", ";", "&#97;", "&#0098;", "&#x00061;",
+     "&#300;", "&AMP;", "&lt", "\\t", "%5C", "\\U005c", "0", "x", "u"]
 )  # fmt: skip
 
 
@@ -85,6 +94,107 @@ async def test_value_is_found_in_parts_wherever_it_is_found_in_the_whole(
                 await passed(parts, value)
         else:
             assert b"".join(await passed(parts, value)) == b"".join(parts)
+
+
+@given(st.lists(pieces, max_size=40).map("".join), st.lists(st.integers(1, 9), min_size=1))
+async def test_value_cut_out_of_a_text_is_found_in_it_however_the_text_is_cut(
+    text: str, sizes: list[int]
+) -> None:
+    """The text shows each end of its own, as it stands and as it is without escapes."""
+    body = text.encode()
+    for value in (text[-8:], _unescaped(text)[-8:]):
+        if len(value) < 8:
+            continue
+        parts: list[bytes] = []
+        at = 0
+        while at < len(body):
+            size = sizes[len(parts) % len(sizes)]
+            parts.append(body[at : at + size])
+            at += size
+        with pytest.raises(CredentialShown):
+            await passed(parts, value)
+
+
+_REFERENCE = re.compile(
+    r"\\u00([0-9a-f]{2})|\\([\"/\\t])|%([0-9a-f]{2})"
+    r"|&#x0{0,4}([0-9a-f]{2});|&#0{0,4}([0-9]{2,3});|&(amp|apos|gt|lt|quot);",
+    re.IGNORECASE,
+)
+_NAMES = {"amp": "&", "apos": "'", "gt": ">", "lt": "<", "quot": '"'}
+
+
+def _unescaped(text: str) -> str:
+    """The text without escapes, each taken by itself."""
+
+    def character(escape: re.Match[str]) -> str:
+        json, own, url, hexadecimal, decimal, named = escape.groups()
+        if own or named:
+            return {"t": "\t"}.get(own.lower(), own) if own else _NAMES[named.lower()]
+        code = int(decimal) if decimal else int(json or url or hexadecimal, 16)
+        return chr(code) if code < 256 else escape[0]
+
+    return _REFERENCE.sub(character, text).encode("latin-1").lower().decode("latin-1")
+
+
+@given(st.text('\\u0aAtT6/"%&#xX12;mp', max_size=40), st.integers(0, 999))
+def test_escapes_are_those_of_json_urls_and_html(text: str, code: int) -> None:
+    spelled = (
+        f"\\u00{code % 256:02X}", f"%{code % 256:02x}", f"&#x{code % 256:04x};", f"&#{code:02};",
+        f"&#{code:07};", f"&#x{code % 256:X};",
+    )  # fmt: skip
+    for whole in (text, *(text + each + text for each in spelled)):
+        found = hidden_value._unescape(hidden_value._ESCAPE.split(whole.lower().encode("latin-1")))
+        assert found.decode("latin-1") == _unescaped(whole)
+
+
+@pytest.mark.parametrize("escape", ["%41", "\\/", "&#65;", "x"])
+async def test_part_is_searched_once(escape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden, searched = HiddenValue(Secret(VALUE)), 0
+    unescape = hidden_value._unescape
+
+    def counted(text: list[bytes]) -> bytes:
+        nonlocal searched
+        searched += sum(map(len, text))
+        return unescape(text)
+
+    async def body() -> AsyncIterator[bytes]:
+        for _ in range(64):
+            yield part
+
+    part = escape.encode() * (4_096 // len(escape))
+    monkeypatch.setattr(hidden_value, "_unescape", counted)
+    assert [each async for each in hidden.watch(body())]
+    assert len(part) * 64 <= searched <= len(part) * 65
+
+
+async def test_others_have_a_turn_while_a_long_body_is_searched() -> None:
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(other())
+    one = await passed([b"%41" * TURN_BYTES])
+    assert turns >= 2
+    turns = 0
+    several = await passed([b"%41" * 1_024] * 64)
+    assert turns >= 2
+    task.cancel()
+    assert b"".join(one) == b"".join(several) == b"%41" * TURN_BYTES
+
+
+async def test_long_value_is_found_by_its_beginning() -> None:
+    value = "a%41b\\/" * 3_000
+    start = value[:MAX_BYTES].encode()
+    with pytest.raises(CredentialShown):
+        await passed([b"x", start, b"y"], value)
+    with pytest.raises(CredentialShown):
+        await passed([b"x", _unescaped(value).encode()[:MAX_BYTES], b"y"], value)
+    assert await passed([b"x", start[:-1]], value) == [b"x", start[:-1]]
+    assert await passed([b"x", start[:-1], b"y"], value) == [b"x", start[:-1] + b"y"]
 
 
 async def test_event_is_not_held_back() -> None:
