@@ -134,7 +134,7 @@ class OtherPayment:
 
     def release(self) -> None:
         """Give it back."""
-        self.slots.release(self.wrapper, self.identity)
+        self.slots.release(self.identity)
 
 
 def other_payment(slots: UpstreamSlots, wrapper: Wrapper) -> OtherPayment:

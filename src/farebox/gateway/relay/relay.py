@@ -1,9 +1,8 @@
 """Requests to upstreams: bounded for each owner, broken off by the breaker, never sent again."""
 
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Final, Self
 
@@ -13,11 +12,11 @@ from farebox.gateway.relay.breaker import UpstreamBreaker
 from farebox.gateway.relay.header_rules import Header
 from farebox.gateway.relay.received_body import MEMORY_BYTES, ReceivedBody
 from farebox.gateway.wrapper import Wrapper
-from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
+from farebox.kernel.slots import Share, SharedRoom
 from farebox.outbound.client import OutboundClient, OutboundResponse
 from farebox.outbound.faults import (
     CallNotSent,
@@ -53,55 +52,58 @@ class UpstreamRequest:
     max_response_bytes: int
     headers: tuple[Header, ...] = field(default=(), repr=False)  # a credential may be among them
     credential: Secret[str] | None = None  # the value that is among them
-    owner: str = ""  # of the wrapper, under the name of its share
+    owner: Share | None = None  # of the wrapper
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldSlot:
+    """The slot of a payment: whose it is, and how many calls with the payment share it."""
+
+    share: Share
+    calls: int = 0
 
 
 class UpstreamSlots:
     """The slots of paid requests, from before the payment is settled until the response is passed.
 
-    An owner may take a slot while it holds fewer than are free: half of all where it is alone, and
-    each of several as many as then stay free. Owners that are not established can be made for
-    nothing, so all of them together hold what one owner may, and each of them as many as are then
-    left to them. Calls with one payment share its slot.
+    Owners divide them by the rule of `SharedRoom`, in which those that are not established are new.
+    Calls with one payment share its slot.
     """
 
     def __init__(self, most: int) -> None:
-        self._free, self._of_new = most, 0
-        self._held: Counter[OwnerId] = Counter()
-        self._calls: Counter[PaymentIdentity] = Counter()
+        self._room = SharedRoom(most)
+        self._held: dict[PaymentIdentity, _HeldSlot] = {}
 
     def has_room_for(self, wrapper: Wrapper) -> bool:
         """Whether the owner of the wrapper may take a slot now."""
-        left = self._free if wrapper.is_established else self._free - self._of_new
-        return self._held[wrapper.owner] < left
+        return self._room.has_room_for(_owners_share(wrapper))
 
     def is_held_for(self, payment: PaymentIdentity) -> bool:
         """Whether a call with the payment has its slot."""
-        return payment in self._calls
+        return payment in self._held
 
     def take(self, wrapper: Wrapper, payment: PaymentIdentity) -> bool:
         """Take the slot of a payment to the wrapper, if its owner may."""
-        if not self.is_held_for(payment):
+        held = self._held.get(payment)
+        if held is None:
             if not self.has_room_for(wrapper):
                 return False
-            self._move(wrapper, 1)
-        self._calls[payment] += 1
+            held = _HeldSlot(_owners_share(wrapper))
+            self._room.take(held.share)
+        self._held[payment] = replace(held, calls=held.calls + 1)
         return True
 
-    def release(self, wrapper: Wrapper, payment: PaymentIdentity) -> None:
+    def release(self, payment: PaymentIdentity) -> None:
         """Give the slot of a payment back, at the end of the last call that has taken it."""
-        self._calls[payment] -= 1
-        if not self._calls[payment]:
-            del self._calls[payment]
-            self._move(wrapper, -1)
+        held = self._held.pop(payment)
+        if held.calls > 1:
+            self._held[payment] = replace(held, calls=held.calls - 1)
+        else:
+            self._room.release(held.share)
 
-    def _move(self, wrapper: Wrapper, slots: int) -> None:
-        self._free -= slots
-        self._held[wrapper.owner] += slots
-        if not wrapper.is_established:
-            self._of_new += slots
-        if not self._held[wrapper.owner]:
-            del self._held[wrapper.owner]
+
+def _owners_share(wrapper: Wrapper) -> Share:
+    return Share(wrapper.owner, is_new=not wrapper.is_established)
 
 
 class UpstreamSlot:
@@ -153,7 +155,7 @@ class UpstreamSlot:
         if not self._is_taken:
             return
         self._is_taken = False
-        self._slots.release(self._wrapper, self._payment)
+        self._slots.release(self._payment)
         if not self._slots.is_held_for(self._payment):
             self._breaker.end_trial(self._wrapper.id, self._payment)
 

@@ -32,7 +32,7 @@ class UnboundedSlots(UpstreamSlots):
     """The control: an owner takes what is free."""
 
     def has_room_for(self, wrapper: Wrapper) -> bool:
-        return self._free > 0
+        return self._room.free > 0
 
 
 @pytest.mark.parametrize(("most", "alone"), [(1, 1), (2, 1), (3, 2), (64, 32), (512, 256)])
