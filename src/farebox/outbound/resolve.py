@@ -143,7 +143,7 @@ class SystemLookup:
             CallNotSent: too many lookups are under way, or the lookup failed or took too long.
         """
         until, kept = self._kept.get(host, (0.0, ()))
-        if kept and asyncio.get_running_loop().time() < until:
+        if asyncio.get_running_loop().time() < until:
             return kept
         try:
             async with asyncio.timeout(LOOKUP_S):

@@ -199,10 +199,10 @@ class Evidence(StrEnum):
     """What a replica of the version before leaves of a wrapper that it has enabled."""
 
     LISTING = """
-        INSERT INTO listings (network, resource_key, pay_to, wrapper_id, type, url, tags,
-                              extensions, extension_keys, source, ownership, removed_at)
-        VALUES ('stellar:testnet', $1, 'G', $1, 'http', $1, '{}', '{}', '{}', 'wrapper', 'verified',
-                now())"""
+        INSERT INTO listings (network, resource_key, pay_to, wrapper_id, type, url, extensions,
+                              extension_keys, source, bound_at, listed_at, updated_at, removed_at)
+        VALUES ('stellar:testnet', $1, 'G', $1, 'http', $1, '{}', '{}', 'wrapper', now(), now(),
+                now(), now())"""
     PAYMENT = """
         INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug, binding,
                                       request_digest, method, path, asset, amount, pay_to, state,

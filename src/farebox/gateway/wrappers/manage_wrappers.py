@@ -131,7 +131,7 @@ class Wrappers:
             await wrapper_store.lock_owner(db, caller.owner)
             if await wrapper_store.count_slugs(db, caller.owner, but=slug) >= self._max_wrappers:
                 raise TooManyWrappers
-            if not await wrapper_store.counts_for(db, client, caller.owner, slug):
+            if not await wrapper_store.counts_for(db, client, slug):
                 await enforce_quota(db, wrapper_store.QUOTA, client)
             await _check_secret(db, caller.owner, settings)
             names = [slug] if slug is not None else alternative_slugs(derive_slug(settings.name))

@@ -44,13 +44,10 @@ async def count_slugs(db: Connection, owner: OwnerId, *, but: str | None = None)
     return count
 
 
-async def counts_for(db: Connection, client: str | None, owner: OwnerId, slug: str | None) -> bool:
-    """Whether the owner holds the slug, and it counts in the quota of the client already."""
+async def counts_for(db: Connection, client: str | None, slug: str | None) -> bool:
+    """Whether the slug counts in the quota of the client already."""
     found = await db.fetchval(
-        "SELECT true FROM wrapper_slugs WHERE slug = $1 AND owner = $2 AND client = $3",
-        slug,
-        owner,
-        client,
+        "SELECT true FROM wrapper_slugs WHERE slug = $1 AND client = $2", slug, client
     )
     return found is True
 
