@@ -25,7 +25,7 @@ class LookedUpResolver:
     def __init__(self, known):
         self._known, self._lookup = known, SystemLookup()
 
-    async def pin(self, target, owner=""):
+    async def pin(self, target, owner=None):
         await self._lookup.addresses(target.host, owner)
         return await self._known.pin(target, owner)
 
@@ -65,8 +65,12 @@ Payer._admit = _reserve_and_judge
 """
 _ONE_QUEUE: Final = """
 
-_SHARES, LOOKUP_S = 1, 30.0
+LOOKUP_S, KEPT_S = 30.0, 0.0
 SystemLookup.__init__.__kwdefaults__ = {"limit": 24}
+
+
+def limits_of_lookups(limit):
+    return SlotLimits(limit, per_client=limit, wait_s=_SLOT_S, next_wait_s=_SLOT_S)
 """
 _ONE_CIRCUIT: Final = """
 
@@ -86,7 +90,7 @@ UpstreamBreaker.record_failure = _record_attempt
 """
 _NO_SHARE_OF_SLOTS: Final = """
 
-UpstreamSlots.has_room_for = lambda self, wrapper: self._free > 0
+UpstreamSlots.has_room_for = lambda self, wrapper: self._room.free > 0
 """
 _NO_SHARE_OF_CALLS: Final = """
 

@@ -313,7 +313,7 @@ async def test_dns_change_between_check_and_connection_has_no_effect(
         def __init__(self, port: int) -> None:
             self._port = port
 
-        async def pin(self, target: object, owner: str = "") -> PinnedAddress:
+        async def pin(self, target: object, owner: object = None) -> PinnedAddress:
             self.requests += 1
             return PinnedAddress(LOOPBACK, self._port if self.requests == 1 else 1)
 

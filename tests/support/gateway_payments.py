@@ -22,7 +22,7 @@ from farebox.gateway.delivery.pay import PaidRequest, Payer
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import BuyerRequest
 from farebox.gateway.relay.breaker import UpstreamBreaker
-from farebox.gateway.relay.relay import UpstreamSlot, UpstreamSlots
+from farebox.gateway.relay.relay import UpstreamSlot, UpstreamSlots, owners_share
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
@@ -175,8 +175,8 @@ class SlotCounters:
 
 def counters_of(slots: UpstreamSlots) -> SlotCounters:
     """Read the counters."""
-    held = {str(owner): count for owner, count in slots._held.items()}
-    return SlotCounters(slots._free, slots._of_new, held, len(slots._slots))
+    room = slots._room
+    return SlotCounters(room.free, room._of_new, dict(room._held), len(slots._slots))
 
 
 class LastCallSlots(UpstreamSlots):
@@ -184,7 +184,7 @@ class LastCallSlots(UpstreamSlots):
 
     def release(self, wrapper: Wrapper, payment: PaymentIdentity) -> None:
         """Give it back."""
-        self._slots[wrapper.id, payment].wrapper = wrapper
+        self._slots[wrapper.id, payment].share = owners_share(wrapper)
         super().release(wrapper, payment)
 
 

@@ -78,12 +78,16 @@ def _gateway_rules() -> list[PruneRule]:
     async def slugs(db: Connection, limit: int) -> int:
         return await wrapper_store.delete_expired_slugs(db, kept=SLUGS_KEPT, limit=limit)
 
+    async def unused(db: Connection, limit: int) -> int:
+        return await wrapper_store.release_unused_slugs(db, limit=limit)
+
     async def abandoned(db: Connection, limit: int) -> int:
         return await delete_abandoned_wrappers(db, kept=SLUGS_KEPT, limit=limit)
 
     return [
         PruneRule("gateway_responses", responses),
         PruneRule("gateway_requests", requests),
+        PruneRule("unused_slugs", unused),
         PruneRule("wrapper_slugs", slugs),
         PruneRule("abandoned_wrappers", abandoned),
     ]

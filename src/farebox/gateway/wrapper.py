@@ -14,6 +14,7 @@ from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.kernel.pages import Place
+from farebox.kernel.slots import Share
 
 ID_KIND: Final = "wrp"
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")  # those that are paid for
@@ -126,9 +127,11 @@ class Wrapper:
     site: str | None = None
 
     @property
-    def share(self) -> str:
-        """The name whose share the wrapper takes of what all wrappers use at the same time."""
-        return self.owner if self.is_established or self.site is None else self.site
+    def share(self) -> Share:
+        """The share that the wrapper takes of what all wrappers use at the same time."""
+        if self.is_established:
+            return Share(self.owner)
+        return Share(self.site or self.owner, is_new=True)
 
     @property
     def place(self) -> Place:

@@ -8,6 +8,7 @@ from typing import Final, NewType
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
+from farebox.kernel.slots import Share
 
 OwnerId = NewType("OwnerId", str)  # every record of a caller belongs to one
 SHARED: Final = OwnerId("shared")  # the common budget of callers that are not established
@@ -59,14 +60,13 @@ class Caller:
     site: str | None = None
 
     @property
-    def share(self) -> str:
-        """The name whose share the caller takes of what all callers use at the same time.
+    def share(self) -> Share:
+        """The share that the caller takes of what all callers use at the same time.
 
         An operator's keys are for as many customers, a wallet's keys for one.
         """
-        if self.site is not None:
-            return self.site
-        return (self.key_id if is_operators(self.owner) else None) or self.owner
+        own = (self.key_id if is_operators(self.owner) else None) or self.owner
+        return Share(self.site or own, is_new=not self.is_established)
 
 
 class AnotherNetwork(Refusal):

@@ -85,7 +85,7 @@ class RpcHandler:
             raise RpcError(RpcReason.INVALID_ARGUMENTS, "arguments is an object.")
         if name == ToolName.SEARCH:
             read_search = read_search_arguments(arguments)
-            return ToolResult(await self._search.find(read_search, client=sender[SHARE]))
+            return ToolResult(await self._search.find(read_search, client=sender[SHARE].name))
         try:
             read = read_call_arguments(arguments, params.get("_meta"))
         except RpcError as error:

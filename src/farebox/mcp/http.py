@@ -34,7 +34,7 @@ from farebox.web.endpoint import (
     text,
 )
 from farebox.web.error_responses import Failure
-from farebox.web.guard import Access, share_name
+from farebox.web.guard import Access, share_of
 from farebox.web.request_body import read_body
 from farebox.web.request_context import context_of
 from farebox.web.responses import send_json
@@ -127,7 +127,7 @@ class McpEndpoint:
             context_of(scope).add_log_fields(error=message.error.reason)
             await send_json(send, 400, _error_body(message.id, message.error))
         elif isinstance(message, RpcRequest):
-            scope[SHARE], scope[SEND] = share_name(scope), send
+            scope[SHARE], scope[SEND] = share_of(scope), send
             with ExitStack() as scope[AT_END]:
                 answer = self._answer(message, scope)
                 if message.method == TOOLS_CALL:  # all else is answered before a caller could leave

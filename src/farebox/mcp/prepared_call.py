@@ -10,7 +10,7 @@ from farebox.mcp.call_arguments import CallMethod
 
 Sender: TypeAlias = MutableMapping[str, Any]  # the ASGI scope of the request to `/mcp`
 AT_END: Final = "farebox.mcp_at_end"  # an exit stack, closed when its response is written
-SHARE: Final = "farebox.mcp_share"  # the name whose share of the calls it takes
+SHARE: Final = "farebox.mcp_share"  # the `Share` of the calls that it takes
 SEND: Final = "farebox.mcp_send"  # sends to the caller of `/mcp`
 P = ParamSpec("P")
 

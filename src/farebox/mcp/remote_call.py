@@ -3,6 +3,7 @@
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol
 
+from farebox.kernel.slots import Share
 from farebox.mcp.call_failure import REDIRECT, failure_of, paid_call_failed
 from farebox.mcp.call_response import MAX_RESPONSE_BYTES, CallResponse
 from farebox.mcp.prepared_call import PreparedCall
@@ -23,9 +24,9 @@ class CallClient(Protocol):
 
 
 async def call_remote(
-    client: CallClient, call: PreparedCall, *, owner: str, deadline_s: float
+    client: CallClient, call: PreparedCall, *, owner: Share, deadline_s: float
 ) -> CallResponse:
-    """Send the call, once; `owner` is who caused it, under the name of its share.
+    """Send the call, once; `owner` is the share of who caused it.
 
     Raises:
         RpcError: PAID_CALL_FAILED; a redirect is a failure, and its target is not passed on.

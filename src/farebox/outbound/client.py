@@ -11,6 +11,7 @@ from typing import Final, Self
 import aiohttp
 from yarl import URL
 
+from farebox.kernel.slots import Share
 from farebox.outbound.connection import READ_BYTES, OneConnection, make_tls
 from farebox.outbound.faults import (
     CallNotSent,
@@ -138,10 +139,12 @@ class OutboundClient:
     ) -> None:
         self._tls = None
 
-    async def check_address(self, url: str, *, deadline_s: float, owner: str = "") -> None:
+    async def check_address(
+        self, url: str, *, deadline_s: float, owner: Share | None = None
+    ) -> None:
         """Check that a URL may be called: its text, and every address of its name.
 
-        `owner` is who caused it, under the name of its share of lookups.
+        `owner` is the share of lookups of who caused it.
 
         Raises:
             CallRefused: it may not be called.
@@ -186,7 +189,7 @@ class OutboundClient:
             raise CallRefused(CallRefusalReason.OWN_HOST)
         return target
 
-    async def _pin(self, target: Target, owner: str, deadline: float) -> PinnedAddress:
+    async def _pin(self, target: Target, owner: Share | None, deadline: float) -> PinnedAddress:
         try:
             async with asyncio.timeout_at(deadline):
                 return await self._resolver.pin(target, owner)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from farebox.kernel.slots import Share
 from farebox.outbound.faults import CallRefusalReason, CallRefused
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
@@ -42,7 +43,7 @@ class OutboundRequest:
     body_length: int | None = None  # of a body in parts; without it the body is sent chunked
     deadline_s: float = 10.0  # from the first lookup to the last byte, while anybody waits for it
     max_answer_bytes: int = 1024 * 1024  # of the body
-    owner: str = ""  # who caused it, under the name of its share
+    owner: Share | None = None  # of who caused it; None: nobody in particular
 
 
 def check_request(request: OutboundRequest) -> None:

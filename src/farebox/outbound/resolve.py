@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, ip_address
 from typing import Final, Protocol
 
-from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, SlotLimits, Slots
+from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, Share, SlotLimits, Slots
 from farebox.outbound.address_ranges import IPAddress, is_public
 from farebox.outbound.faults import CallNotSent, CallRefusalReason, CallRefused, NotSentReason
 from farebox.outbound.target import Target
 
 MAX_LOOKUPS: Final = 128  # under way, each in a thread
 LOOKUP_S: Final = 3.0  # the longest wait for an answer: calls wait for ten times as long
-_SHARES: Final = 16
+KEPT_S: Final = 10.0  # that an answer with addresses is used again
+_MAX_KEPT: Final = 4096  # answers
+_NEW_SHARES: Final = 64  # a new owner has one of so many parts of the lookups
 _SLOT_S: Final = 1.0
 
 
@@ -29,9 +31,9 @@ class PinnedAddress:
 
 
 class Resolver(Protocol):
-    """Resolves a target to an address; `owner` is who caused it, under the name of its share."""
+    """Resolves a target to an address; `owner` is the share of who caused it."""
 
-    async def pin(self, target: Target, owner: str = "") -> PinnedAddress:
+    async def pin(self, target: Target, owner: Share | None = None) -> PinnedAddress:
         """The address to connect to.
 
         Raises:
@@ -42,9 +44,9 @@ class Resolver(Protocol):
 
 
 class AddressLookup(Protocol):
-    """Looks up the addresses of a name; `owner` is who caused it, "" for nobody in particular."""
+    """Looks up the addresses of a name; `owner` is the share of who caused it."""
 
-    async def addresses(self, host: str, owner: str = "") -> Sequence[IPAddress]:
+    async def addresses(self, host: str, owner: Share | None = None) -> Sequence[IPAddress]:
         """All of them, IPv4 and IPv6; empty when there is no such name.
 
         Raises:
@@ -59,7 +61,7 @@ class PublicResolver:
     def __init__(self, lookup: AddressLookup) -> None:
         self._lookup = lookup
 
-    async def pin(self, target: Target, owner: str = "") -> PinnedAddress:
+    async def pin(self, target: Target, owner: Share | None = None) -> PinnedAddress:
         """One of the target's addresses, IPv4 where there is one.
 
         Raises:
@@ -83,7 +85,7 @@ class LoopbackResolver:
             raise ValueError("a server of this machine has a loopback address")
         self._servers, self._others = servers, PublicResolver(lookup)
 
-    async def pin(self, target: Target, owner: str = "") -> PinnedAddress:
+    async def pin(self, target: Target, owner: Share | None = None) -> PinnedAddress:
         """The loopback server of that name, or a public address."""
         found = self._servers.get(target.host)
         return found if found is not None else await self._others.pin(target, owner)
@@ -95,7 +97,7 @@ class FixedLookup:
     def __init__(self, names: Mapping[str, Sequence[IPAddress]]) -> None:
         self._names = names
 
-    async def addresses(self, host: str, owner: str = "") -> Sequence[IPAddress]:
+    async def addresses(self, host: str, owner: Share | None = None) -> Sequence[IPAddress]:
         """The given addresses of the name."""
         return self._names.get(host, ())
 
@@ -103,30 +105,49 @@ class FixedLookup:
 _Answer = asyncio.Future[tuple[IPAddress, ...] | None]  # None: the lookup failed
 
 
+def limits_of_lookups(limit: int) -> SlotLimits:
+    """The limits of owners who divide `limit` lookups.
+
+    A lookup that is answered takes milliseconds, so that few at a time are enough for a new owner,
+    and those of many whose names hang leave one to the next.
+    """
+    return SlotLimits(
+        limit,
+        per_client=limit,
+        wait_s=_SLOT_S,
+        next_wait_s=_SLOT_S,
+        per_new_client=max(1, limit // _NEW_SHARES),
+        is_divided=True,
+    )
+
+
 class SystemLookup:
     """The machine's own resolver, called in separate threads.
 
     A nameserver that does not respond blocks its thread until the system gives up, 30 s with common
-    settings, and whoever runs one chooses how many names it has. So an owner has a sixteenth of the
-    `limit` threads, a name has one that all who ask for it wait for, and they wait for 3 s at most.
+    settings, and whoever runs one chooses how many names it has. So owners divide the `limit`
+    threads, a name has one that all who ask for it wait for, and they wait for 3 s at most.
+    Addresses that were found are used again for some seconds; whoever connects to one judges it
+    each time, as a new one.
     """
 
     def __init__(self, *, limit: int = MAX_LOOKUPS) -> None:
-        share = SlotLimits(
-            limit, per_client=max(1, limit // _SHARES), wait_s=_SLOT_S, next_wait_s=_SLOT_S
-        )
-        self._slots = Slots(limit, {AnyPurpose.ANY: share})
+        self._slots = Slots(limit, {AnyPurpose.ANY: limits_of_lookups(limit)})
         self._under_way: dict[str, _Answer] = {}
+        self._kept: dict[str, tuple[float, tuple[IPAddress, ...]]] = {}  # the oldest first
 
-    async def addresses(self, host: str, owner: str = "") -> Sequence[IPAddress]:
+    async def addresses(self, host: str, owner: Share | None = None) -> Sequence[IPAddress]:
         """Look up the absolute name, without search domains.
 
         Raises:
             CallNotSent: too many lookups are under way, or the lookup failed or took too long.
         """
+        until, kept = self._kept.get(host, (0.0, ()))
+        if asyncio.get_running_loop().time() < until:
+            return kept
         try:
             async with asyncio.timeout(LOOKUP_S):
-                answer = self._under_way.get(host) or await self._begin(host, owner)
+                answer = self._under_way.get(host) or await self._begin(host, owner or Share(host))
                 found = await asyncio.shield(answer)  # others wait for it too
         except TimeoutError:
             raise CallNotSent(NotSentReason.DEADLINE) from None
@@ -134,13 +155,19 @@ class SystemLookup:
             raise CallNotSent(NotSentReason.NAME)
         return found
 
-    async def _begin(self, host: str, owner: str) -> _Answer:
+    def _keep(self, host: str, found: tuple[IPAddress, ...], now: float) -> None:
+        self._kept.pop(host, None)
+        self._kept[host] = now + KEPT_S, found
+        if len(self._kept) > _MAX_KEPT:
+            del self._kept[next(iter(self._kept))]
+
+    async def _begin(self, host: str, owner: Share) -> _Answer:
         """Take one of the owner's slots, and start a thread unless another has done so meanwhile.
 
         Raises:
             CallNotSent: the owner has no slot, or the system grants no further thread.
         """
-        requester = Requester(AnyPurpose.ANY, owner or host)
+        requester = Requester(AnyPurpose.ANY, owner.name, owner.is_new)
         try:
             await self._slots.take(requester)
         except NoSlot:
@@ -154,6 +181,8 @@ class SystemLookup:
         def end(found: tuple[IPAddress, ...] | None) -> None:
             del self._under_way[host]
             self._slots.release(requester)
+            if found:
+                self._keep(host, found, loop.time())
             answer.set_result(found)
 
         def look_up() -> None:

@@ -15,6 +15,7 @@ from farebox.kernel.caller import (
 )
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage, Refusal
+from farebox.kernel.slots import Share
 from farebox.web.client_address import client_name, client_of, site_name
 from farebox.web.request_context import context_of
 
@@ -197,7 +198,12 @@ def quota_client(scope: Scope) -> str | None:
 
 def share_name(scope: Scope) -> str:
     """Return the name whose share a request takes of what all requests use at the same time."""
+    return share_of(scope).name
+
+
+def share_of(scope: Scope) -> Share:
+    """Return the share of a request, which is new for every site."""
     caller = optional_caller_of(scope)
     if caller is not None and caller.is_established:
         return caller.share
-    return site_name(client_of(scope))
+    return Share(site_name(client_of(scope)), is_new=True)

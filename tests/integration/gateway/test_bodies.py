@@ -2,7 +2,9 @@
 
 import asyncio
 import base64
+import errno
 import json
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -10,6 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from farebox.facilitator.settlement import NotSettled
+from farebox.gateway.relay.received_body import MEMORY_BYTES
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
 from support.gateway import GatewayBench, Opened, code_of, sent, signature
@@ -83,8 +86,8 @@ async def test_payment_that_can_be_settled_waits_for_its_body(opened: Opened) ->
 
 
 async def test_body_beyond_the_share_of_its_client_settles_nothing(opened: Opened) -> None:
-    async with opened(spool_bytes=4 * len(BODY)) as at:
-        answer = await at.pay(method="POST", body=BODY + b"b")
+    async with opened(spool_bytes=8 * len(BODY)) as at:
+        answer = await at.pay(method="POST", body=8 * BODY)
         assert (answer.status, code_of(answer)) == (429, "too_many_requests")
         assert int(answer.headers["retry-after"]) >= 1
         assert (at.settler.judged, at.settler.settled) == ([], [])
@@ -93,17 +96,33 @@ async def test_body_beyond_the_share_of_its_client_settles_nothing(opened: Opene
 
 
 async def test_body_without_room_settles_nothing(opened: Opened) -> None:
-    async with opened(spool_bytes=4 * len(BODY)) as at:
-        others = ["one", "two", "three", "four"]
-        for each in others:
-            at.spool.take(each, len(BODY))
-        answer = await at.pay(method="POST", body=b"b")
+    async with opened(spool_bytes=8 * len(BODY)) as at:
+        with at.spool.open("two") as other:
+            with at.spool.open("one") as large:
+                large.add(7 * BODY)
+                other.add(BODY)
+                answer = await at.pay(method="POST", body=b"b")
+                assert (answer.status, code_of(answer)) == (503, "service_unavailable")
+                assert int(answer.headers["retry-after"]) >= 1
+                assert (at.settler.judged, at.settler.settled) == ([], [])
+                empty = await at.pay(payment="two")
+                assert empty.status == 200, "a request without a body needs no room"
+            assert (await at.pay(method="POST", body=b"b")).status == 200
+
+
+async def test_body_that_the_disk_does_not_take_settles_nothing(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async with opened() as at:
+        with monkeypatch.context() as full:
+            full.setattr(tempfile, "TemporaryFile", refuse)
+            answer = await at.pay(method="POST", body=b"b" * (MEMORY_BYTES + 1))
         assert (answer.status, code_of(answer)) == (503, "service_unavailable")
-        assert int(answer.headers["retry-after"]) >= 1
-        assert (at.settler.judged, at.settler.settled) == ([], [])
-        assert (await at.pay(payment="two")).status == 200, "a request without a body needs no room"
-        at.spool.release("one", len(BODY))
-        assert (await at.pay(method="POST", body=b"b")).status == 200
+        assert (at.settler.judged, at.settler.settled, at.spool.taken_bytes) == ([], [], 0)
+        assert (await at.pay(method="POST", body=b"b" * (MEMORY_BYTES + 1))).status == 200
 
 
 async def test_upstream_that_breaks_in_the_middle_is_no_fault_of_the_service(

@@ -1,8 +1,10 @@
 """Wrappers in PostgreSQL: created, changed, enabled and deleted by two replicas at once."""
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
+from enum import StrEnum
 
 import pytest
 
@@ -14,8 +16,9 @@ from farebox.gateway.wrappers.manage_wrappers import (
     delete_abandoned_wrappers,
 )
 from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper
-from farebox.gateway.wrappers.wrapper_store import delete_expired_slugs
+from farebox.gateway.wrappers.wrapper_store import delete_expired_slugs, release_unused_slugs
 from farebox.kernel.errors import NotFound
+from farebox.kernel.slots import Share
 from farebox.storage.client_quota import QuotaReached
 from farebox.storage.pool import Database
 from farebox.vault.stored_secret import Purpose, SecretInUse
@@ -119,6 +122,56 @@ async def test_held_slugs_of_deleted_wrappers_count_for_their_owner_and_client(
     assert [row["slug"] for row in held] == ["held-one"]
 
 
+async def test_owner_at_the_limit_takes_a_released_slug_of_its_own_back(
+    database: Database,
+) -> None:
+    """Controls: another slug, and the slug of a wrapper that it has."""
+    caller, wrappers = new_owner(), wrappers_of(database, max_wrappers=1)
+    made = await wrappers.create(caller, "r", wrapper_fields(), slug="back-again")
+    await wrappers.enable(caller, "r", made.id)
+    await wrappers.delete(caller, "r", made.id)
+    for slug in ("something-else", None):
+        with pytest.raises(TooManyWrappers):
+            await wrappers.create(caller, "r", wrapper_fields(), slug=slug)
+    assert (await wrappers.create(caller, "r", wrapper_fields(), slug="back-again")).slug
+    with pytest.raises(SlugTaken):
+        await wrappers.create(caller, "r", wrapper_fields(), slug="back-again")
+
+
+async def test_site_at_its_quota_takes_a_released_slug_back_that_counts_for_it(
+    database: Database,
+) -> None:
+    """Controls: the owner at another full site, and another owner of the full one."""
+    caller, wrappers = new_owner(), wrappers_of(database)
+    made = await wrappers.create(caller, "r", wrapper_fields(), slug="site-s", client="192.0.2.8")
+    await wrappers.enable(caller, "r", made.id)
+    await wrappers.delete(caller, "r", made.id)
+    for client, count in (("192.0.2.8", 49), ("192.0.2.7", 50)):
+        for _ in range(count):
+            await wrappers.create(new_owner(), "r", wrapper_fields(), client=client)
+    for owner, slug, client in (
+        (caller, "site-s", "192.0.2.7"),
+        (new_owner(), "other-s", "192.0.2.8"),
+    ):
+        with pytest.raises(QuotaReached):
+            await wrappers.create(owner, "r", wrapper_fields(), slug=slug, client=client)
+    again = await wrappers.create(caller, "r", wrapper_fields(), slug="site-s", client="192.0.2.8")
+    assert again.slug == "site-s"
+
+
+async def test_wrapper_of_an_owner_who_is_not_established_counts_for_its_site(
+    database: Database,
+) -> None:
+    """Control: one of an established owner counts for the owner."""
+    wrappers, site = wrappers_of(database), Share("192.0.2.6", is_new=True)
+    for caller, client, share in (
+        (replace(new_owner(), is_established=False), site.name, site),
+        (known := replace(new_owner(), is_established=True), None, Share(known.owner)),
+    ):
+        made = await wrappers.create(caller, "r", wrapper_fields(), client=client)
+        assert made.share == (await wrappers.find(caller.owner, made.id)).share == share
+
+
 async def test_wrapper_that_was_never_enabled_nor_changed_expires_with_its_slug(
     database: Database,
 ) -> None:
@@ -140,6 +193,80 @@ async def test_wrapper_that_was_never_enabled_nor_changed_expires_with_its_slug(
     assert {each.slug for each in left} == set(names[1:])
     assert (await actions(database, caller.owner)).count(Action.WRAPPER_DELETED) == 1
     await wrappers.create(new_owner(), "r", wrapper_fields(), slug="abandoned")
+
+
+class Evidence(StrEnum):
+    """What a replica of the version before leaves of a wrapper that it has enabled."""
+
+    LISTING = """
+        INSERT INTO listings (network, resource_key, pay_to, wrapper_id, type, url, extensions,
+                              extension_keys, source, bound_at, listed_at, updated_at, removed_at)
+        VALUES ('stellar:testnet', $1, 'G', $1, 'http', $1, '{}', '{}', 'wrapper', now(), now(),
+                now(), now())"""
+    PAYMENT = """
+        INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug, binding,
+                                      request_digest, method, path, asset, amount, pay_to, state,
+                                      minute, month)
+        VALUES ('stellar:testnet', $1, 1, $1, '', '', sha256(''), '', 'GET', '', '', 1, '',
+                'reserved', now(), now())"""
+
+
+@pytest.mark.parametrize("evidence", [*Evidence, None])
+async def test_wrapper_that_an_old_replica_has_enabled_is_not_abandoned_nor_its_slug_free(
+    database: Database, evidence: Evidence | None
+) -> None:
+    """Control: without evidence it was never enabled."""
+    caller, thief, wrappers = new_owner(), new_owner(), wrappers_of(database)
+    made = [await wrappers.create(caller, "r", wrapper_fields()) for _ in range(2)]
+    async with database.connection() as db:
+        for wrapper in made if evidence is not None else ():
+            await db.execute(evidence.value, wrapper.id)  # type: ignore[union-attr]
+    await wrappers.delete(caller, "r", made[0].id)
+    await age(database)
+    async with database.connection() as db:
+        abandoned = await delete_abandoned_wrappers(db, kept=KEPT, limit=10)
+    assert abandoned == (1 if evidence is None else 0)
+    for wrapper in made:
+        with nullcontext() if evidence is None else pytest.raises(SlugTaken):
+            await wrappers.create(thief, "r", wrapper_fields(), slug=wrapper.slug)
+
+
+async def test_slug_whose_wrapper_an_old_replica_has_deleted_is_released_and_expires(
+    database: Database,
+) -> None:
+    """Control: the slug of a wrapper that is there."""
+    caller, wrappers = new_owner(), wrappers_of(database)
+    gone, _ = [
+        await wrappers.create(caller, "r", wrapper_fields(), slug=x) for x in ("gone", "kept")
+    ]
+    await age(database)
+    async with database.connection() as db:
+        await db.execute("DELETE FROM wrappers WHERE id = $1", gone.id)
+        assert await release_unused_slugs(db, limit=10) == 1
+        assert await release_unused_slugs(db, limit=10) == 0
+    assert await expire_slugs(database) == 0  # it was released just now, however old it is
+    await age(database)
+    assert await expire_slugs(database) == 1
+    await wrappers.create(new_owner(), "r", wrapper_fields(), slug="gone")
+
+
+async def test_released_slug_that_an_old_replica_has_taken_again_does_not_expire(
+    database: Database,
+) -> None:
+    """Such a replica leaves `released_at`; the slugs behind it expire all the same."""
+    caller, wrappers = new_owner(), wrappers_of(database)
+    for slug in ("again", "released"):
+        made = await wrappers.create(caller, "r", wrapper_fields(), slug=slug)
+        await wrappers.enable(caller, "r", made.id)
+        await wrappers.delete(caller, "r", made.id)
+    await wrappers.create(caller, "r", wrapper_fields(), slug="again")
+    async with database.connection() as db:
+        await db.execute("UPDATE wrapper_slugs SET released_at = now() WHERE slug = 'again'")
+    await age(database)
+    assert await expire_slugs(database) == 1
+    assert [each.slug for each in await wrappers.page(caller.owner, after=None, limit=5)] == [
+        "again"
+    ]
 
 
 KEPT = timedelta(days=90)

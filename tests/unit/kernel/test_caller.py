@@ -1,8 +1,10 @@
 import hashlib
+from dataclasses import replace
 
-from farebox.kernel.caller import operator_id, user_id
+from farebox.kernel.caller import Caller, CallerKind, OwnerId, operator_id, user_id
 from farebox.kernel.ids import is_id, new_id
 from farebox.kernel.networks import Network
+from farebox.kernel.slots import Share
 
 
 def test_user_id_is_stable_and_differs_per_network_and_address() -> None:
@@ -25,3 +27,14 @@ def test_new_id_is_unique_and_has_its_prefix() -> None:
     assert len(names) == 1000
     assert all(is_id("key", name) for name in names)
     assert not any(is_id("sec", name) for name in names)
+
+
+def test_share_of_a_caller_is_its_key_or_owner_once_it_is_established_else_new() -> None:
+    """The keys of an operator are for as many customers."""
+    owner, operator = OwnerId("user_1"), operator_id(b"digest")
+    known = Caller(owner, CallerKind.KEY, key_id="key_1", is_established=True)
+    assert known.share == Share("user_1")
+    assert replace(known, owner=operator).share == Share("key_1")
+    new = replace(known, is_established=False)
+    assert new.share == Share("user_1", is_new=True)
+    assert replace(new, site="192.0.2.1").share == Share("192.0.2.1", is_new=True)

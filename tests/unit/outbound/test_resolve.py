@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from farebox.kernel.slots import Share, SlotLimits
 from farebox.outbound import resolve
 from farebox.outbound.address_ranges import IPAddress
 from farebox.outbound.faults import CallNotSent, CallRefusalReason, CallRefused, NotSentReason
@@ -96,6 +97,7 @@ class Nameserver:
     def __init__(self, hanging: Collection[str]) -> None:
         self._hanging = {f"{name}." for name in hanging}
         self.asked: list[str] = []
+        self.address = "1.1.1.1"
         self.go = threading.Event()
 
     def __call__(self, name: str, *_: object, **__: object) -> list[tuple[object, ...]]:
@@ -103,16 +105,17 @@ class Nameserver:
         self.asked.append(name)
         if name in self._hanging:
             self.go.wait(30)
-        return [(socket.AF_INET, 1, 6, "", ("1.1.1.1", 0))]
+        return [(socket.AF_INET, 1, 6, "", (self.address, 0))]
 
 
-FORTY: Final = [f"hangs-{number}.example.com" for number in range(40)]
+HANGING: Final = [f"hangs-{number}.example.com" for number in range(128)]
+SELLER_SHARE: Final = Share("seller")
 ADDRESS: Final = (ip_address("1.1.1.1"),)
 
 
 @pytest.fixture
 def nameserver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Nameserver]:
-    made = Nameserver(FORTY)
+    made = Nameserver(HANGING)
     monkeypatch.setattr(socket, "getaddrinfo", made)
     yield made
     made.go.set()
@@ -123,42 +126,135 @@ async def _reasons(tasks: Iterable[asyncio.Future[Sequence[IPAddress]]]) -> set[
     return {each.reason for each in outcomes if isinstance(each, CallNotSent)}
 
 
-async def _forty_names_hang(names: SystemLookup) -> set[NotSentReason]:
-    """Look up forty names that hang for one owner, and one that does not for another, meanwhile."""
-    begun = [asyncio.ensure_future(names.addresses(name, "stranger")) for name in FORTY]
+async def _honest_reasons(names: SystemLookup, *hostile: Share) -> set[NotSentReason]:
+    """Look up names that hang for hostile owners, and names that do not for honest ones meanwhile.
+
+    Return why the honest ones were not found.
+    """
+    begun = [
+        asyncio.ensure_future(names.addresses(name, hostile[number % len(hostile)]))
+        for number, name in enumerate(HANGING)
+    ]
     await asyncio.sleep(0)
-    honest = await _reasons([asyncio.ensure_future(names.addresses(SELLER, "seller"))])
+    owners = (SELLER_SHARE, Share("2001:db8::/48", is_new=True))
+    honest = await _reasons(
+        [
+            asyncio.ensure_future(
+                names.addresses(f"{'new' if each.is_new else 'known'}.example.com", each)
+            )
+            for each in owners
+        ]
+    )
     assert await _reasons(begun) <= {NotSentReason.BUSY, NotSentReason.DEADLINE}
     return honest
 
 
+STRANGER: Final = Share("stranger")
+SITES: Final = [Share(f"192.0.2.{number}", is_new=True) for number in range(16)]
+
+
 async def test_names_that_hang_leave_the_lookups_of_other_owners(nameserver: Nameserver) -> None:
     names = SystemLookup(limit=32)
-    assert await _forty_names_hang(names) == set()
-    assert len(nameserver.asked) == 2 + 1, "the owner's share of threads, and the seller's"
+    assert await _honest_reasons(names, STRANGER) == set()
+    assert len(nameserver.asked) == 16 + 2, "half of the threads, and those of the honest ones"
     assert await asyncio.to_thread(lambda: 1) == 1  # the shared pool is free
     nameserver.go.set()
     await until(lambda: not names._under_way)
-    assert await names.addresses(FORTY[0], "stranger") == ADDRESS
+    assert await names.addresses(HANGING[-1], STRANGER) == ADDRESS
 
 
-async def test_lookups_without_shares_are_closed_by_names_that_hang(
-    nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
+async def test_sixteen_new_owners_whose_names_hang_leave_lookups_to_others(
+    nameserver: Nameserver,
 ) -> None:
-    """The control: every owner may have all of the threads."""
-    monkeypatch.setattr(resolve, "_SHARES", 1)
-    assert await _forty_names_hang(SystemLookup(limit=32)) == {NotSentReason.BUSY}
+    assert await _honest_reasons(SystemLookup(), *SITES) == set()
+    assert len(nameserver.asked) == 2 * 16 + 2
+
+
+@pytest.mark.parametrize("hostile", [[STRANGER], SITES], ids=["one", "sites"])
+async def test_lookups_that_are_not_divided_are_closed_by_names_that_hang(
+    nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch, hostile: list[Share]
+) -> None:
+    """The control: an owner may have eight of the threads, and one that is alone all of them."""
+
+    def undivided(limit: int) -> SlotLimits:
+        each = limit if hostile == [STRANGER] else limit // 16
+        return SlotLimits(limit, each, wait_s=0.1, next_wait_s=0.1)
+
+    monkeypatch.setattr(resolve, "limits_of_lookups", undivided)
+    assert await _honest_reasons(SystemLookup(), *hostile) == {NotSentReason.BUSY}
 
 
 async def test_lookup_of_a_name_is_shared_by_its_waiters(nameserver: Nameserver) -> None:
-    names, name = SystemLookup(), FORTY[0]
-    waiting = [asyncio.ensure_future(names.addresses(name, f"owner {n}")) for n in range(20)]
+    names, name = SystemLookup(), HANGING[0]
+    waiting = [asyncio.ensure_future(names.addresses(name, Share(f"owner {n}"))) for n in range(20)]
     await until(lambda: bool(nameserver.asked))
     waiting[0].cancel()  # the one that began it; the others wait on
     nameserver.go.set()
     outcomes = await asyncio.gather(*waiting, return_exceptions=True)
     assert outcomes[1:] == [ADDRESS] * 19
     assert nameserver.asked == [f"{name}."]
+
+
+async def test_addresses_that_were_found_are_used_again_for_a_time(
+    nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = SystemLookup()
+    for _ in range(3):
+        assert await names.addresses(SELLER) == ADDRESS
+    assert nameserver.asked == [f"{SELLER}."]
+    monkeypatch.setattr(resolve, "KEPT_S", 0.0)
+    await names.addresses("other.example.com")
+    await names.addresses("other.example.com")
+    assert nameserver.asked[1:] == ["other.example.com."] * 2, "the control: none is kept"
+
+
+async def test_kept_addresses_need_no_slot_and_are_bounded_in_number(
+    nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolve, "_MAX_KEPT", 2)
+    names = SystemLookup(limit=1)
+    await names.addresses(SELLER)
+    await names.addresses("other.example.com")
+    hanging = asyncio.ensure_future(names.addresses(HANGING[0]))
+    await until(lambda: len(nameserver.asked) == 3)
+    assert await names.addresses(SELLER) == ADDRESS
+    nameserver.go.set()
+    await hanging
+    await names.addresses(SELLER)
+    assert len(nameserver.asked) == 4, "the oldest was dropped for the third"
+
+
+@pytest.mark.parametrize("errno", [socket.EAI_NONAME, socket.EAI_AGAIN])
+async def test_lookup_without_addresses_is_made_again(
+    monkeypatch: pytest.MonkeyPatch, errno: int
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise socket.gaierror(errno, "no answer")
+
+    names, nameserver = PublicResolver(SystemLookup()), Nameserver([])
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    with pytest.raises(CallNotSent):
+        await names.pin(TARGET)
+    monkeypatch.setattr(socket, "getaddrinfo", nameserver)
+    assert await names.pin(TARGET) == PinnedAddress(ADDRESS[0], 443)
+
+
+async def test_each_pin_is_an_address_that_was_judged_though_the_name_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A name that first leads to a public address, then to a private one, and back."""
+    nameserver = Nameserver([])
+    monkeypatch.setattr(socket, "getaddrinfo", nameserver)
+    monkeypatch.setattr(resolve, "KEPT_S", 0.0)
+    names = PublicResolver(SystemLookup())
+    assert await names.pin(TARGET) == PinnedAddress(ADDRESS[0], 443)
+    monkeypatch.setattr(resolve, "KEPT_S", 60.0)
+    nameserver.address = "10.0.0.1"
+    for _ in range(2):  # by a lookup, and by what it has left
+        with pytest.raises(CallRefused) as refused:
+            await names.pin(TARGET)
+        assert refused.value.reason is CallRefusalReason.ADDRESS
+    assert len(nameserver.asked) == 2
 
 
 async def test_lookup_that_hangs_ends_long_before_the_call(
@@ -169,6 +265,6 @@ async def test_lookup_that_hangs_ends_long_before_the_call(
     names = SystemLookup()
     for _ in range(3):
         with pytest.raises(CallNotSent) as unsent:
-            await names.addresses(FORTY[0])
+            await names.addresses(HANGING[0])
         assert unsent.value.reason is NotSentReason.DEADLINE
     assert len(nameserver.asked) == 1, "the thread of the first one is still waited for"

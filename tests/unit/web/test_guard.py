@@ -15,6 +15,7 @@ from farebox.kernel.caller import (
     Unauthenticated,
 )
 from farebox.kernel.errors import Refusal, TooManyRequests
+from farebox.kernel.slots import Share
 from farebox.web.guard import (
     Access,
     Guard,
@@ -26,6 +27,7 @@ from farebox.web.guard import (
     quota_client,
     rate_limit_key,
     share_name,
+    share_of,
 )
 from farebox.web.request_context import KEY, RequestContext
 
@@ -150,7 +152,8 @@ def test_rate_limit_key_is_the_credential_if_established_else_the_address(
     assert rate_limit_key(scope) == RateLimitKey(name or address, is_client=name is None)
     site = "2001:db8::/48"
     assert quota_client(scope) == (site if name is None else None)
-    assert share_name(scope) == (site if name is None else "user_1")
+    assert share_of(scope) == (Share(site, is_new=True) if name is None else Share("user_1"))
+    assert share_name(scope) == share_of(scope).name
 
 
 @pytest.mark.parametrize("known", [None, READER, SESSION])

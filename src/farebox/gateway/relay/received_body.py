@@ -4,78 +4,101 @@ All bodies of a process share one room, so that uploads use up neither memory no
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Final, Self
 
 from farebox.kernel.errors import Outage, TooManyRequests
+from farebox.kernel.slots import Share, SharedRoom
 
 MEMORY_BYTES: Final = 256 * 1024  # a longer body is on disk
 SPOOL_BYTES: Final = 256 * 1024 * 1024  # of all bodies of a process, in memory and on disk
-_CLIENT_SHARE: Final = 4  # the part of it that one client may take
+SMALL_BYTES: Final = 64 * 1024  # a body that has more leaves the part of the small ones
+_SMALL_PART: Final = 8  # one of so many parts of the room is for small bodies alone
 _PART_BYTES: Final = 64 * 1024
 _RETRY_S: Final = 5
 
 
 class SpoolFull(Outage):
-    """The bodies of other requests take all the room; nothing was charged."""
+    """There is no room for the body, in that of all bodies or on the disk; nothing was charged."""
 
     def __init__(self) -> None:
-        super().__init__("gateway bodies", "the bodies of other requests take all the room")
+        super().__init__("gateway bodies", "there is no room for the body of the request")
 
 
 class BodySpool:
-    """The room for the bodies of requests in this process; one client takes a quarter at most."""
+    """The room for the bodies of requests in this process, which clients divide (`SharedRoom`).
+
+    A part of it is for small bodies alone, which take of the rest only where that part is full:
+    whoever fills the rest with large ones leaves it free.
+    """
 
     def __init__(self, limit_bytes: int = SPOOL_BYTES) -> None:
-        self._limit_bytes = limit_bytes
-        self._taken: Counter[str] = Counter()  # bytes, by client
+        of_small = limit_bytes // _SMALL_PART
+        self._small, self._large = SharedRoom(of_small), SharedRoom(limit_bytes - of_small)
 
     @property
     def taken_bytes(self) -> int:
         """The bytes of all bodies that are open."""
-        return self._taken.total()
+        return self._small.taken + self._large.taken
 
     def open(self, client: str) -> "ReceivedBody":
         """Open an empty body of a client's request."""
         return ReceivedBody(self, client)
 
-    def take(self, client: str, size: int) -> None:
-        """Take room for more bytes of a client's body.
+    def take(self, place: "BodyPlace", size: int) -> "BodyPlace":
+        """Take room for `size` more bytes of a body; return its new place.
 
         Raises:
-            TooManyRequests: the client's other bodies take its share.
-            SpoolFull: there is no room for anybody.
+            TooManyRequests: the client's bodies take more room than those of all others.
+            SpoolFull: the bodies of others leave no room for it.
         """
-        if (self._taken[client] + size) * _CLIENT_SHARE > self._limit_bytes:
+        share, room, length = place.share, place.room, place.length + size
+        is_small = length <= SMALL_BYTES and room is not self._large
+        for each in (self._small, self._large) if is_small else (self._large,):
+            units = size if each is room else length
+            if each.has_room_for(share, units):
+                each.take(share, units)
+                if room is not None and room is not each:
+                    room.release(share, place.length)
+                return BodyPlace(share, each, length)
+        own = self._large.held_by(share) + size
+        if own > self._large.taken + size - own:
             raise TooManyRequests("Too many bodies of yours are open.", retry_after_s=_RETRY_S)
-        if self.taken_bytes + size > self._limit_bytes:
-            raise SpoolFull
-        self._taken[client] += size
+        raise SpoolFull
 
-    def release(self, client: str, size: int) -> None:
-        """Return the room of a body that was closed."""
-        self._taken[client] -= size
-        if not self._taken[client]:
-            del self._taken[client]
+
+@dataclass(frozen=True, slots=True)
+class BodyPlace:
+    """The part of the room that a body has, and its bytes there."""
+
+    share: Share
+    room: SharedRoom | None = None
+    length: int = 0
+
+    def release(self) -> None:
+        """Give the room back."""
+        if self.room is not None:
+            self.room.release(self.share, self.length)
 
 
 class ReceivedBody:
     """A body of known length and digest, in the room of a spool; close it after its last use."""
 
     def __init__(self, spool: BodySpool, client: str) -> None:
-        self._spool, self._client = spool, client
+        self._spool, self._place = spool, BodyPlace(Share(client))
         self._file = SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115 - closed by `close`
         self._digest = hashlib.sha256()
-        self.length = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
-        self._spool.release(self._client, self.length)
+        with suppress(OSError):  # of what the disk has not taken
+            self._file.close()
+        self._place.release()
 
     def add(self, part: bytes) -> None:
         """Append a part; one that goes to disk takes as long as a copy to the page cache.
@@ -83,10 +106,20 @@ class ReceivedBody:
         Raises:
             TooManyRequests, SpoolFull: there is no room for it.
         """
-        self._spool.take(self._client, len(part))
-        self._file.write(part)
+        if not part:
+            return
+        self._place = self._spool.take(self._place, len(part))
         self._digest.update(part)
-        self.length += len(part)
+        try:
+            self._file.write(part)
+            self._file.flush()  # before anything is paid
+        except OSError as error:
+            raise SpoolFull from error
+
+    @property
+    def length(self) -> int:
+        """The bytes of the parts so far."""
+        return self._place.length
 
     @property
     def digest(self) -> bytes:

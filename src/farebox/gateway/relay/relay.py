@@ -1,6 +1,5 @@
 """Requests to upstreams: bounded for each owner, broken off by the breaker, never sent again."""
 
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,11 +12,11 @@ from farebox.gateway.relay.breaker import UpstreamBreaker
 from farebox.gateway.relay.header_rules import Header
 from farebox.gateway.relay.received_body import MEMORY_BYTES, ReceivedBody
 from farebox.gateway.wrapper import Wrapper
-from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
+from farebox.kernel.slots import Share, SharedRoom
 from farebox.outbound.client import OutboundClient, OutboundResponse
 from farebox.outbound.faults import (
     CallNotSent,
@@ -53,36 +52,32 @@ class UpstreamRequest:
     max_response_bytes: int
     headers: tuple[Header, ...] = field(default=(), repr=False)  # a credential may be among them
     credential: Secret[str] | None = None  # the value that is among them
-    owner: str = ""  # of the wrapper, under the name of its share
+    owner: Share | None = None  # of the wrapper
 
 
 @dataclass(slots=True)
 class _HeldSlot:
-    """The slot of a payment to a wrapper, as the wrapper was when the slot was taken."""
+    """The slot of a payment to a wrapper: whose it is, and how many calls share it."""
 
-    wrapper: Wrapper
+    share: Share
     calls: int = 0
 
 
 class UpstreamSlots:
     """The slots of paid requests, from before the payment is settled until the response is passed.
 
-    An owner may take a slot while it holds fewer than are free: half of all where it is alone, and
-    each of several as many as then stay free. Owners that are not established can be made for
-    nothing, so all of them together hold what one owner may, and each of them as many as are then
-    left to them. Calls with one payment to one wrapper share its slot. Anybody may present one
-    payment at wrappers of several owners: each of them has a slot of its own.
+    Owners divide them by the rule of `SharedRoom`, in which those that are not established are new.
+    Calls with one payment to one wrapper share its slot. Anybody may present one payment at
+    wrappers of several owners: each of them has a slot of its own.
     """
 
     def __init__(self, most: int) -> None:
-        self._free, self._of_new = most, 0
-        self._held: Counter[OwnerId] = Counter()
+        self._room = SharedRoom(most)
         self._slots: dict[tuple[str, PaymentIdentity], _HeldSlot] = {}
 
     def has_room_for(self, wrapper: Wrapper) -> bool:
         """Whether the owner of the wrapper may take a slot now."""
-        left = self._free if wrapper.is_established else self._free - self._of_new
-        return self._held[wrapper.owner] < left
+        return self._room.has_room_for(owners_share(wrapper))
 
     def is_held_for(self, wrapper: Wrapper, payment: PaymentIdentity) -> bool:
         """Whether a call with the payment to the wrapper has its slot."""
@@ -94,8 +89,8 @@ class UpstreamSlots:
         if held is None:
             if not self.has_room_for(wrapper):
                 return False
-            held = self._slots[wrapper.id, payment] = _HeldSlot(wrapper)
-            self._move(wrapper, 1)
+            held = self._slots[wrapper.id, payment] = _HeldSlot(owners_share(wrapper))
+            self._room.take(held.share)
         held.calls += 1
         return True
 
@@ -108,15 +103,12 @@ class UpstreamSlots:
         held.calls -= 1
         if not held.calls:
             del self._slots[wrapper.id, payment]
-            self._move(held.wrapper, -1)
+            self._room.release(held.share)
 
-    def _move(self, wrapper: Wrapper, slots: int) -> None:
-        self._free -= slots
-        self._held[wrapper.owner] += slots
-        if not wrapper.is_established:
-            self._of_new += slots
-        if not self._held[wrapper.owner]:
-            del self._held[wrapper.owner]
+
+def owners_share(wrapper: Wrapper) -> Share:
+    """The share of the slots that the owner of the wrapper takes of."""
+    return Share(wrapper.owner, is_new=not wrapper.is_established)
 
 
 class UpstreamSlot:

@@ -10,7 +10,7 @@ from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
-from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, SlotLimits, Slots
+from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, Share, SlotLimits, Slots
 from farebox.outbound.client import MAX_CALLS, OutboundClient
 from farebox.outbound.faults import CallNotSent, CallOutcomeUnknown, CallRefused, NotSentReason
 from farebox.outbound.request import OutboundRequest
@@ -99,14 +99,14 @@ class WrapperCheck:
         )
 
     async def _call(
-        self, wrapper: Wrapper, headers: tuple[tuple[str, str], ...], share: str
+        self, wrapper: Wrapper, headers: tuple[tuple[str, str], ...], share: Share
     ) -> tuple[str | None, int | None]:
         """Send a HEAD request; return the problem and the status.
 
         Raises:
             CallNotSent: this service had no room for it.
         """
-        requester = Requester(AnyPurpose.ANY, share)
+        requester = Requester(AnyPurpose.ANY, share.name)
         try:
             await self._slots.take(requester)
         except NoSlot:

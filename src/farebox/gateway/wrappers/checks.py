@@ -12,7 +12,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
-from farebox.kernel.slots import Requester
+from farebox.kernel.slots import Requester, Share
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.faults import CallNotSent, CallRefused, NotSentReason
 from farebox.stellar.balance_call import balance_envelope
@@ -67,7 +67,7 @@ class NetworkChecks:
         for _, term in sorted(pairs.items()):
             await self._check_recipient(term, caller.share)
 
-    async def _check_upstream(self, url: str, share: str) -> None:
+    async def _check_upstream(self, url: str, share: Share) -> None:
         try:
             await self._client.check_address(url, deadline_s=_RESOLVE_S, owner=share)
         except CallRefused as refusal:
@@ -79,7 +79,7 @@ class NetworkChecks:
             why = f"It cannot be called: {error.reason.value}."
             raise InvalidWrapper("upstreamUrl", why) from None
 
-    async def _check_recipient(self, term: WrapperTerm, share: str) -> None:
+    async def _check_recipient(self, term: WrapperTerm, share: Share) -> None:
         network = self._networks.get(term.network)
         if network is None:
             raise InvalidWrapper("network", f"{term.network.value} is not served here.")
@@ -90,10 +90,10 @@ class NetworkChecks:
         await _check_balance(term, network, share)
 
 
-async def _check_balance(term: WrapperTerm, network: PaymentNetwork, share: str) -> None:
+async def _check_balance(term: WrapperTerm, network: PaymentNetwork, share: Share) -> None:
     """Check, by a simulated call, that the recipient can hold the token."""
     envelope = balance_envelope(term.asset, term.pay_to)
-    requester = Requester(SimulationPurpose.PREVIEW, share)
+    requester = Requester(SimulationPurpose.PREVIEW, share.name)
     answer = await network.simulations.simulate(envelope, requester)
     simulation = read_simulation(answer.result)
     match simulation:

@@ -129,13 +129,16 @@ class Wrappers:
         wrapper_id = new_id(ID_KIND)
         async with self._owner_locks.hold(caller.owner), self._database.transaction() as db:
             await wrapper_store.lock_owner(db, caller.owner)
-            if await wrapper_store.count_slugs(db, caller.owner) >= self._max_wrappers:
+            if await wrapper_store.count_slugs(db, caller.owner, but=slug) >= self._max_wrappers:
                 raise TooManyWrappers
-            await enforce_quota(db, wrapper_store.QUOTA, client)
+            if not await wrapper_store.counts_for(db, client, slug):
+                await enforce_quota(db, wrapper_store.QUOTA, client)
             await _check_secret(db, caller.owner, settings)
             names = [slug] if slug is not None else alternative_slugs(derive_slug(settings.name))
             taken = await _take_slug(db, caller.owner, names, client=client)
-            wrapper = await wrapper_store.insert_wrapper(db, wrapper_id, caller, taken, settings)
+            wrapper = await wrapper_store.insert_wrapper(
+                db, wrapper_id, caller, taken, settings, client=client
+            )
             event = AuditEvent(caller, Action.WRAPPER_CREATED, wrapper_id, request_id)
             await insert_event(db, event)
         return wrapper

@@ -18,6 +18,11 @@ _COLUMNS: Final = (
     "id, owner, slug, settings, is_enabled, is_established, revision, created_at, updated_at,"
     " client"
 )
+# What says of a slug or its wrapper that buyers may know it, where `enabled_at` is NULL: a replica
+# of the version before writes none. A listing and a payment stay when the wrapper is disabled.
+_WAS_SOLD: Final = """
+    (EXISTS (SELECT FROM listings WHERE listings.wrapper_id = w.id)
+     OR EXISTS (SELECT FROM gateway_payments WHERE gateway_payments.wrapper_id = w.id))"""
 _SETTINGS: Final = msgspec.json.Decoder(WrapperSettings)
 
 
@@ -26,10 +31,25 @@ async def lock_owner(db: Connection, owner: OwnerId) -> None:
     await db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 24))", owner)
 
 
-async def count_slugs(db: Connection, owner: OwnerId) -> int:
-    """Count the slugs that the owner holds: those of its wrappers, and released ones."""
-    count: int = await db.fetchval("SELECT count(*) FROM wrapper_slugs WHERE owner = $1", owner)
+async def count_slugs(db: Connection, owner: OwnerId, *, but: str | None = None) -> int:
+    """Count the slugs that the owner holds: those of its wrappers, and released ones.
+
+    `but` is one that is not counted.
+    """
+    count: int = await db.fetchval(
+        "SELECT count(*) FROM wrapper_slugs WHERE owner = $1 AND slug IS DISTINCT FROM $2",
+        owner,
+        but,
+    )
     return count
+
+
+async def counts_for(db: Connection, client: str | None, slug: str | None) -> bool:
+    """Whether the slug counts in the quota of the client already."""
+    found = await db.fetchval(
+        "SELECT true FROM wrapper_slugs WHERE slug = $1 AND client = $2", slug, client
+    )
+    return found is True
 
 
 async def take_slug(db: Connection, owner: OwnerId, slug: str, *, client: str | None) -> bool:
@@ -79,17 +99,25 @@ async def owns_secret(db: Connection, owner: OwnerId, secret_id: str) -> bool:
 
 
 async def insert_wrapper(
-    db: Connection, wrapper_id: str, caller: Caller, slug: str, settings: WrapperSettings
+    db: Connection,
+    wrapper_id: str,
+    caller: Caller,
+    slug: str,
+    settings: WrapperSettings,
+    *,
+    client: str | None,
 ) -> Wrapper:
     """Insert a disabled wrapper under a slug that was taken for it.
+
+    `client` is the site of an owner who is not established: it names the wrapper's share.
 
     Raises:
         Conflict: the secret is gone (`SECRET_REFERENCE`).
     """
     row = await db.fetchrow(
         f"""
-        INSERT INTO wrappers (id, owner, slug, settings, secret_id, is_established)
-        VALUES ($1, $2, $3, $4::text::jsonb, $5, $6)
+        INSERT INTO wrappers (id, owner, slug, settings, secret_id, is_established, client)
+        VALUES ($1, $2, $3, $4::text::jsonb, $5, $6, $7)
         RETURNING {_COLUMNS}
         """,
         wrapper_id,
@@ -98,6 +126,7 @@ async def insert_wrapper(
         _encode(settings),
         settings.upstream.secret_id,
         caller.is_established,
+        client,
     )
     assert row is not None  # noqa: S101 - an INSERT without a condition returns its row
     return _read(row)
@@ -216,23 +245,52 @@ async def delete_wrapper(db: Connection, wrapper: Wrapper) -> None:
 
     A slug under which nothing was enabled is free at once: no buyer knows it.
     """
-    await db.execute("DELETE FROM wrappers WHERE id = $1", wrapper.id)
-    await db.execute(
-        """
-        WITH freed AS (DELETE FROM wrapper_slugs WHERE slug = $1 AND enabled_at IS NULL)
-        UPDATE wrapper_slugs SET released_at = clock_timestamp()
-        WHERE slug = $1 AND enabled_at IS NOT NULL
+    was_enabled = await db.fetchval(
+        f"""
+        SELECT w.is_enabled OR s.enabled_at IS NOT NULL OR {_WAS_SOLD}
+        FROM wrappers w JOIN wrapper_slugs s ON s.slug = w.slug WHERE w.id = $1
         """,
-        wrapper.slug,
+        wrapper.id,
     )
+    await db.execute("DELETE FROM wrappers WHERE id = $1", wrapper.id)
+    if was_enabled:
+        await db.execute(
+            "UPDATE wrapper_slugs SET released_at = clock_timestamp() WHERE slug = $1", wrapper.slug
+        )
+    else:
+        await db.execute("DELETE FROM wrapper_slugs WHERE slug = $1", wrapper.slug)
+
+
+async def release_unused_slugs(db: Connection, *, limit: int) -> int:
+    """Begin the time of slugs whose wrapper was deleted by a replica that writes no `released_at`.
+
+    `limit` at most; returns the count.
+    """
+    rows = await db.fetch(
+        """
+        UPDATE wrapper_slugs SET released_at = clock_timestamp() WHERE slug = ANY (ARRAY(
+            SELECT slug FROM wrapper_slugs s
+            WHERE released_at IS NULL
+              AND NOT EXISTS (SELECT FROM wrappers w WHERE w.slug = s.slug)
+            LIMIT $1 FOR UPDATE SKIP LOCKED))
+        RETURNING slug
+        """,
+        limit,
+    )
+    return len(rows)
 
 
 async def delete_expired_slugs(db: Connection, *, kept: timedelta, limit: int) -> int:
-    """Delete slugs that were released more than `kept` ago, `limit` at most; return the count."""
+    """Delete slugs that were released more than `kept` ago, `limit` at most; return the count.
+
+    One that a wrapper has stays, whatever the time of its release says.
+    """
     rows = await db.fetch(
         """
         DELETE FROM wrapper_slugs WHERE slug = ANY (ARRAY(
-            SELECT slug FROM wrapper_slugs WHERE released_at < now() - $1::interval
+            SELECT slug FROM wrapper_slugs s
+            WHERE released_at < now() - $1::interval
+              AND NOT EXISTS (SELECT FROM wrappers w WHERE w.slug = s.slug)
             ORDER BY released_at LIMIT $2 FOR UPDATE SKIP LOCKED))
         RETURNING slug
         """,
@@ -250,12 +308,12 @@ async def delete_abandoned(
     `limit` at most; returns their ids and owners.
     """
     rows = await db.fetch(
-        """
+        f"""
         WITH abandoned AS (
             SELECT w.id, w.owner, w.slug
             FROM wrapper_slugs s JOIN wrappers w ON w.slug = s.slug
             WHERE s.enabled_at IS NULL AND s.taken_at < now() - $1::interval
-              AND w.updated_at < now() - $1::interval AND NOT w.is_enabled
+              AND w.updated_at < now() - $1::interval AND NOT w.is_enabled AND NOT {_WAS_SOLD}
             ORDER BY s.taken_at LIMIT $2 FOR UPDATE SKIP LOCKED
         ), deleted AS (
             DELETE FROM wrappers w USING abandoned a WHERE w.id = a.id

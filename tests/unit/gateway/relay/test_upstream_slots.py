@@ -8,11 +8,23 @@ from typing import Final
 import pytest
 
 from farebox.gateway.relay.breaker import FAILURES, OPEN_S, UpstreamBreaker
-from farebox.gateway.relay.relay import UpstreamSlot, UpstreamSlots, UpstreamUnavailable
+from farebox.gateway.relay.received_body import BodySpool
+from farebox.gateway.relay.relay import (
+    Relay,
+    UpstreamRequest,
+    UpstreamSlot,
+    UpstreamSlots,
+    UpstreamUnavailable,
+)
 from farebox.gateway.wrapper import Wrapper
 from farebox.gateway.wrappers.wrapper_fields import make_settings
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import SystemClock
+from farebox.kernel.slots import Share
+from farebox.outbound.client import OutboundClient
+from farebox.outbound.faults import CallNotSent, NotSentReason
+from farebox.outbound.resolve import PinnedAddress
+from farebox.outbound.target import Target
 from support.gateway_payments import (
     LastCallSlots,
     OnePaymentSlots,
@@ -41,7 +53,7 @@ class UnboundedSlots(UpstreamSlots):
     """The control: an owner takes what is free."""
 
     def has_room_for(self, wrapper: Wrapper) -> bool:
-        return self._free > 0
+        return self._room.free > 0
 
 
 @pytest.mark.parametrize(("most", "alone"), [(1, 1), (2, 1), (3, 2), (64, 32), (512, 256)])
@@ -102,6 +114,45 @@ def test_calls_with_one_payment_share_its_slot_until_the_last_of_them_ends() -> 
     assert (slots.has_room_for(one), breaker.wait_s(one.id, SystemClock().monotonic())) == (
         True, 0,
     )  # fmt: skip
+
+
+def test_slot_is_given_back_as_it_was_taken_though_its_owner_was_established_meanwhile() -> None:
+    slots, new = UpstreamSlots(8), wrapper_of("one", is_established=False)
+    payment = new_payment(new).identity
+    assert slots.take(new, payment)
+    assert slots.take(wrapper_of("one"), payment)
+    for _ in range(2):
+        slots.release(wrapper_of("one"), payment)
+    assert fill(slots, new) == fill(UpstreamSlots(8), new)
+
+
+class RecordingResolver:
+    """Records whose share each lookup takes, and finds nothing."""
+
+    def __init__(self) -> None:
+        self.owners: list[Share | None] = []
+
+    async def pin(self, target: Target, owner: Share | None = None) -> PinnedAddress:
+        """Raise, as for a name that hangs."""
+        self.owners.append(owner)
+        raise CallNotSent(NotSentReason.DEADLINE)
+
+
+async def test_lookups_of_a_wrapper_take_its_share() -> None:
+    resolver, clock = RecordingResolver(), SystemClock()
+    async with OutboundClient(resolver) as client:
+        relay = Relay(client, UpstreamSlots(8), UpstreamBreaker(), clock)
+        new = replace(wrapper_of("new", is_established=False), site="192.0.2.1")
+        for wrapper in (new, wrapper_of("known")):
+            with pytest.raises(UpstreamUnavailable):
+                await relay.check(wrapper, "https://seller.example.com/")
+            with BodySpool().open("") as body, pytest.raises(CallNotSent):
+                url, share = "https://seller.example.com/", wrapper.share
+                request = UpstreamRequest(url, "GET", body, 1, 1024, owner=share)
+                async with relay.call(request):
+                    pass
+    new_share, known_share = Share("192.0.2.1", is_new=True), Share("known")
+    assert resolver.owners == [new_share, new_share, known_share, known_share]
 
 
 def slot_of(
