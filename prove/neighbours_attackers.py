@@ -15,14 +15,18 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
+from stellar_sdk import StrKey
 
 from e2e.listing_row import list_resource
+from farebox.automation.limits import LIMITS, SHORTEST_POLL_S
 from farebox.local.devnet import Party
 from prove.delivery_upstream import NAME
 from prove.neighbours_ground import CHEAP, SIGNED, WALLETS, Ground
 from prove.neighbours_honest import HOUR, PUBLIC_URL, SLUG, WRAPPERS, Request, tool_call
 from prove.owner_desk import keeper_body
+from prove.owner_hostile import land_arrangement
 from prove.owner_scenery import owners_of
+from prove.run_interceptor import RunInterceptor
 from prove.world import NETWORK
 
 HANGS: Final = "hangs.example"  # names below it are never answered for
@@ -34,6 +38,9 @@ _PLACES: Final = 1_000  # of an owner, for a recipient
 _SLOW_MS: Final = 3_000
 _REPEATS: Final = 0.7
 _SLOWEST_MS: Final = 8_000  # less than its wrappers wait
+SLOWLY: Final = "slowly"  # a search with this word takes its time
+_PLANS_OF_SITE: Final = 48  # of new accounts
+_CHECK_S: Final = 3.0  # less than a check may take
 
 Play = Callable[[], Coroutine[Any, Any, None]]
 
@@ -274,6 +281,40 @@ async def _preview(ground: Ground) -> Play:
     )
 
 
+async def _poll(ground: Ground) -> Play:
+    """Have as many plans as an owner or a site may have, whose conditions are polled at once.
+
+    Each check keeps the node busy for a while, and says no.
+    """
+    stage, keeper = ground.stage, ground.stage.scenery.keepers[-2]
+    await land_arrangement(stage, keeper, is_due=False)
+    start = stage.minute()
+    body = keeper_body("p", keeper, start=start, end=start + HOUR, runs=2)
+    body["schedule"] = {"type": "condition", "everySeconds": SHORTEST_POLL_S}
+    count = _PLANS_OF_SITE if ground.wallets else LIMITS.open_plans_per_owner
+    plans = [await ground.open_plan(body) for _ in range(count)]
+    contract = StrKey.decode_contract(keeper)
+    interceptors = [each.interceptor for each in stage.replicas]
+    slowed = [each.slow for each in interceptors if isinstance(each, RunInterceptor)]
+
+    async def poll() -> None:
+        try:
+            for each in slowed:
+                each[contract] = _CHECK_S
+            due = await stage.environment.query(
+                "UPDATE automation_runs SET due_at = now()"
+                " WHERE proposal_id = ANY ($1) AND due_at > now() RETURNING id",
+                plans,
+            )
+            ground.sent += len(due)
+            await asyncio.Event().wait()
+        finally:
+            for each in slowed:
+                del each[contract]
+
+    return poll
+
+
 async def _sign_in(ground: Ground) -> Play:
     """Have challenges issued for an honest account."""
     value = {"network": NETWORK.value, "address": owners_of(ground.stage.scene)[0].address}
@@ -327,8 +368,10 @@ class Attack(StrEnum):
     SLUGS = "wrappers that take slugs"
     CHECKS = "a flood of checks of wrappers"
     PREVIEWS = "a flood of previews"
+    POLLS = "a flood of polls of conditions"
     VALIDATIONS = "a flood of validations"
     SEARCHES = "a flood of searches"
+    SLOW_SEARCHES = "searches that take all connections"
     BROWSING = "a flood of pages of the catalog"
     AGENT_SEARCHES = "a flood of searches by MCP"
     AGENT_CALLS = "agents take all unpaid calls"
@@ -367,8 +410,12 @@ _PLAYS: Final[Mapping[Attack, Callable[[Ground], Awaitable[Play]]]] = {
     Attack.SLUGS: _take_slugs,
     Attack.CHECKS: _check,
     Attack.PREVIEWS: _preview,
+    Attack.POLLS: _poll,
     Attack.VALIDATIONS: lambda ground: _validate(ground, NAME),
     Attack.SEARCHES: lambda ground: _get(ground, "/discovery/search?query=weather"),
+    Attack.SLOW_SEARCHES: lambda ground: _get(
+        ground, f"/discovery/search?query={SLOWLY}+weather", at_once=96
+    ),
     Attack.BROWSING: lambda ground: _get(ground, "/discovery/resources"),
     Attack.AGENT_SEARCHES: _search_as_agent,
     Attack.AGENT_CALLS: lambda ground: _call_as_agent(ground, is_paid=False),

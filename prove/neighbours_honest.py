@@ -38,7 +38,7 @@ LIMITS: Final = {"requestsPerMinute": 240, "maxConcurrentRequests": 24}
 _ANSWER_S: Final = 30.0
 BUYERS: Final = slice(1, 13)  # of the owners of the scene
 _PURCHASE_S: Final = 0.4  # between two purchases
-_AGENT_S: Final = 0.5
+_AGENT_S: Final = 0.25
 _READ_S: Final = 0.4
 _RUN_S: Final = 12.0  # the longest wait for a run that is due
 _LOOK_S: Final = 0.05
@@ -328,7 +328,7 @@ class Neighbours:
     async def _read_as_owner(self) -> Served:
         loop = asyncio.get_running_loop()
         began, owner = loop.time(), self.owner.owner
-        if next(self.numbers) % 4:
+        if next(self.numbers) % 2:
             answer, _ = await owner.ask("GET", f"/{self.owner.plan}")
             kind = "owner"
         else:
