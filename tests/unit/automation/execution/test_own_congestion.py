@@ -122,9 +122,8 @@ async def _polling(
         run = RunExecutor(steps, ManualClock()).execute(replace(RUN, state=RunState.CLAIMED))
         polls.append(asyncio.ensure_future(run))
 
-    for each in clients:
-        poll(each)
-    await asyncio.sleep(0)
+    for client in clients:
+        poll(client)
     try:
         yield poll
     finally:
@@ -169,10 +168,10 @@ async def test_polls_of_free_accounts_at_one_site_take_one_share(node: HeldNode)
     polls = simulation_slots.limits_of_purposes(64)[SimulationPurpose.POLL]
     async with _polling(node, *["2001:db8::/48"] * 40) as poll:
         await until(lambda: node.asked == polls.per_client)
-        for other in ("2001:db8:1::/48", None):  # another site, and an established owner
-            asked = node.asked
-            poll(other)
-            await until(lambda asked=asked: node.asked == asked + 1)
+        poll("2001:db8:1::/48")
+        await until(lambda: node.asked == polls.per_client + 1)
+        poll(None)  # an established owner
+        await until(lambda: node.asked == polls.per_client + 2)
 
 
 async def test_control_polls_that_each_account_has_a_share_of_leave_none_to_others(
