@@ -164,7 +164,9 @@ async def _open_stage(world: AutomationWorld, own: Mapping[str, str]) -> AsyncIt
         async with HttpSorobanRpc(NETWORK, url, timeout_s=20) as node:
             chain = chain_of(environment.devnet, world.world.prepared.scene)
             stage = OwnerStage(world, environment, chain, node, settings)
-            started = (environment.start(name) for name in ("a", "b"))
+            # no call to the database is of interest: the case's own process leaves them alone
+            direct = {"FAREBOX_DATABASE_URL": environment.server.url_of(environment.database)}
+            started = (environment.start(name, direct) for name in ("a", "b"))
             stage.replicas = list(await asyncio.gather(*started))
             yield stage
 
