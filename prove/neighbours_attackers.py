@@ -8,7 +8,7 @@ places, slots and limits, not the machine.
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final
@@ -26,6 +26,7 @@ from prove.neighbours_honest import HOUR, PUBLIC_URL, SLUG, WRAPPERS, Request, t
 from prove.owner_desk import keeper_body
 from prove.owner_hostile import land_arrangement
 from prove.owner_scenery import owners_of
+from prove.owner_stage import OwnerStage
 from prove.run_interceptor import RunInterceptor
 from prove.world import NETWORK
 
@@ -41,6 +42,7 @@ _SLOWEST_MS: Final = 8_000  # less than its wrappers wait
 SLOWLY: Final = "slowly"  # a search with this word takes its time
 _PLANS_OF_SITE: Final = 48  # of new accounts
 _CHECK_S: Final = 3.0  # less than a check may take
+_PREVIEW_S: Final = 0.5
 
 Play = Callable[[], Coroutine[Any, Any, None]]
 
@@ -269,16 +271,35 @@ async def _get(ground: Ground, path: str, *, at_once: int = 12) -> Play:
 
 
 async def _preview(ground: Ground) -> Play:
-    """Have plans previewed, which are simulated."""
-    stage = ground.stage
+    """Have plans previewed whose simulations take their time."""
+    stage, keeper = ground.stage, ground.stage.scenery.keepers[-1]
     start = stage.minute()
-    body = keeper_body("p", stage.scenery.keepers[-1], start=start, end=start + HOUR, runs=2)
-    path = "/v1/automations/preview"
-    return partial(
-        ground.flood,
-        lambda number: ground.ask("POST", path, body, number=number, needs_token=True),
-        at_once=16,
-    )
+    body = keeper_body("p", keeper, start=start, end=start + HOUR, runs=2)
+
+    def request(number: int) -> Request:
+        path = "/v1/automations/preview"
+        return ground.ask("POST", path, body, number=number, needs_token=True)
+
+    async def preview() -> None:
+        with _slow_simulations(stage, keeper, _PREVIEW_S):
+            await ground.flood(request, at_once=16)
+
+    return preview
+
+
+@contextlib.contextmanager
+def _slow_simulations(stage: OwnerStage, contract: str, seconds: float) -> Iterator[None]:
+    """Let the node take so much longer for simulations that name a contract."""
+    interceptors = [each.interceptor for each in stage.replicas]
+    slowed = [each.slow for each in interceptors if isinstance(each, RunInterceptor)]
+    key = StrKey.decode_contract(contract)
+    for each in slowed:
+        each[key] = seconds
+    try:
+        yield
+    finally:
+        for each in slowed:
+            del each[key]
 
 
 async def _poll(ground: Ground) -> Play:
@@ -293,14 +314,9 @@ async def _poll(ground: Ground) -> Play:
     body["schedule"] = {"type": "condition", "everySeconds": SHORTEST_POLL_S}
     count = _PLANS_OF_SITE if ground.wallets else LIMITS.open_plans_per_owner
     plans = [await ground.open_plan(body) for _ in range(count)]
-    contract = StrKey.decode_contract(keeper)
-    interceptors = [each.interceptor for each in stage.replicas]
-    slowed = [each.slow for each in interceptors if isinstance(each, RunInterceptor)]
 
     async def poll() -> None:
-        try:
-            for each in slowed:
-                each[contract] = _CHECK_S
+        with _slow_simulations(stage, keeper, _CHECK_S):
             due = await stage.environment.query(
                 "UPDATE automation_runs SET due_at = now()"
                 " WHERE proposal_id = ANY ($1) AND due_at > now() RETURNING id",
@@ -308,9 +324,6 @@ async def _poll(ground: Ground) -> Play:
             )
             ground.sent += len(due)
             await asyncio.Event().wait()
-        finally:
-            for each in slowed:
-                del each[contract]
 
     return poll
 

@@ -11,8 +11,9 @@ from typing import Final
 from prove.broken_build import sources_with_ends
 from prove.delivery_control import TIMES
 from prove.neighbours_attackers import SLOWLY, Attack
-from prove.neighbours_case import NeighboursCase, NeighboursOutcome
+from prove.neighbours_case import RATIO_MOST, NeighboursCase, NeighboursOutcome
 from prove.neighbours_ground import Origin
+from prove.neighbours_honest import SEARCH
 from prove.owner_stage import TIMED
 
 _OFFER: Final = "gateway/offers/offer.py"
@@ -54,7 +55,7 @@ _SLOW_SEARCH: Final = f"""
 async def _find_slowly(self, request, own=Search._find):
     if "{SLOWLY}" in request.query:
         async with self._database.connection() as db:
-            await db.execute("SELECT pg_sleep(0.25)")
+            await db.execute("SELECT pg_sleep(0.15)")
     return await own(self, request)
 
 
@@ -139,12 +140,16 @@ class Control(StrEnum):
     @property
     def case(self) -> NeighboursCase:
         """The case that shows the defect."""
+        if self is Control.SEARCHES:  # a site has many addresses, each with a rate of its own
+            return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.SITE)
         return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.ONE_KEY, rounds=1)
 
     def shows_in(self, outcome: NeighboursOutcome) -> bool:
         """Whether the outcome shows the defect."""
         if self is Control.PLACES:
             return outcome.lost > 0
+        if self is Control.SEARCHES:  # who waits in a queue is served at last
+            return outcome.ratios.get(SEARCH, 0.0) > 2 * RATIO_MOST
         return bool(outcome.refused)
 
 
