@@ -90,7 +90,7 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
         figures["control_caught"] = caught
     figures["seconds"] = round(time.monotonic() - began)
     is_part = is_quick or is_replay or seeds < _SEEDS
-    is_whole = is_part or len(_attacks_of(outcomes)) >= _ATTACKERS
+    is_whole = is_part or len(_attackers_of(outcomes)) >= _ATTACKERS
     return not any(each.is_failed for each in outcomes) and caught and is_whole, figures
 
 
@@ -113,7 +113,8 @@ def figures_of(outcomes: Sequence[NeighboursOutcome]) -> dict[str, object]:
     """Count the results of a run; ratio and memory are those of the worst case."""
     return {
         "cases": len(outcomes),
-        "attackers": len(_attacks_of(outcomes)),
+        "attackers": len(_attackers_of(outcomes)),
+        "ways": len({attack for attack, _ in _attackers_of(outcomes)}),
         "honest_refused": sum(len(each.refused) for each in outcomes),
         "honest_p95_ratio": round(max(each.ratio for each in outcomes), 2),
         "listings_lost": sum(each.lost for each in outcomes),
@@ -127,8 +128,8 @@ def figures_of(outcomes: Sequence[NeighboursOutcome]) -> dict[str, object]:
     }
 
 
-def _attacks_of(outcomes: Sequence[NeighboursOutcome]) -> set[Attack]:
-    return {attack for each in outcomes for attack in each.case.attacks}
+def _attackers_of(outcomes: Sequence[NeighboursOutcome]) -> set[tuple[Attack, Origin]]:
+    return {(attack, each.case.origin) for each in outcomes for attack in each.case.attacks}
 
 
 if __name__ == "__main__":

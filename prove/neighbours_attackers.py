@@ -8,21 +8,26 @@ places, slots and limits, not the machine.
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
+from stellar_sdk import StrKey
 
 from e2e.listing_row import list_resource
+from farebox.automation.limits import LIMITS, SHORTEST_POLL_S
 from farebox.local.devnet import Party
 from prove.delivery_upstream import NAME
 from prove.neighbours_ground import CHEAP, SIGNED, WALLETS, Ground
 from prove.neighbours_honest import HOUR, PUBLIC_URL, SLUG, WRAPPERS, Request, tool_call
 from prove.owner_desk import keeper_body
+from prove.owner_hostile import land_arrangement
 from prove.owner_scenery import owners_of
+from prove.owner_stage import OwnerStage
+from prove.run_interceptor import RunInterceptor
 from prove.world import NETWORK
 
 HANGS: Final = "hangs.example"  # names below it are never answered for
@@ -34,6 +39,10 @@ _PLACES: Final = 1_000  # of an owner, for a recipient
 _SLOW_MS: Final = 3_000
 _REPEATS: Final = 0.7
 _SLOWEST_MS: Final = 8_000  # less than its wrappers wait
+SLOWLY: Final = "slowly"  # a search with this word takes its time
+_PLANS_OF_SITE: Final = 48  # of new accounts
+_CHECK_S: Final = 3.0  # less than a check may take
+_PREVIEW_S: Final = 0.5
 
 Play = Callable[[], Coroutine[Any, Any, None]]
 
@@ -262,16 +271,61 @@ async def _get(ground: Ground, path: str, *, at_once: int = 12) -> Play:
 
 
 async def _preview(ground: Ground) -> Play:
-    """Have plans previewed, which are simulated."""
-    stage = ground.stage
+    """Have plans previewed whose simulations take their time."""
+    stage, keeper = ground.stage, ground.stage.scenery.keepers[-1]
     start = stage.minute()
-    body = keeper_body("p", stage.scenery.keepers[-1], start=start, end=start + HOUR, runs=2)
-    path = "/v1/automations/preview"
-    return partial(
-        ground.flood,
-        lambda number: ground.ask("POST", path, body, number=number, needs_token=True),
-        at_once=16,
-    )
+    body = keeper_body("p", keeper, start=start, end=start + HOUR, runs=2)
+
+    def request(number: int) -> Request:
+        path = "/v1/automations/preview"
+        return ground.ask("POST", path, body, number=number, needs_token=True)
+
+    async def preview() -> None:
+        with _slow_simulations(stage, keeper, _PREVIEW_S):
+            await ground.flood(request, at_once=16)
+
+    return preview
+
+
+@contextlib.contextmanager
+def _slow_simulations(stage: OwnerStage, contract: str, seconds: float) -> Iterator[None]:
+    """Let the node take so much longer for simulations that name a contract."""
+    interceptors = [each.interceptor for each in stage.replicas]
+    slowed = [each.slow for each in interceptors if isinstance(each, RunInterceptor)]
+    key = StrKey.decode_contract(contract)
+    for each in slowed:
+        each[key] = seconds
+    try:
+        yield
+    finally:
+        for each in slowed:
+            del each[key]
+
+
+async def _poll(ground: Ground) -> Play:
+    """Have as many plans as an owner or a site may have, whose conditions are polled at once.
+
+    Each check keeps the node busy for a while, and says no.
+    """
+    stage, keeper = ground.stage, ground.stage.scenery.keepers[-2]
+    await land_arrangement(stage, keeper, is_due=False)
+    start = stage.minute()
+    body = keeper_body("p", keeper, start=start, end=start + HOUR, runs=2)
+    body["schedule"] = {"type": "condition", "everySeconds": SHORTEST_POLL_S}
+    count = _PLANS_OF_SITE if ground.wallets else LIMITS.open_plans_per_owner
+    plans = [await ground.open_plan(body) for _ in range(count)]
+
+    async def poll() -> None:
+        with _slow_simulations(stage, keeper, _CHECK_S):
+            due = await stage.environment.query(
+                "UPDATE automation_runs SET due_at = now()"
+                " WHERE proposal_id = ANY ($1) AND due_at > now() RETURNING id",
+                plans,
+            )
+            ground.sent += len(due)
+            await asyncio.Event().wait()
+
+    return poll
 
 
 async def _sign_in(ground: Ground) -> Play:
@@ -327,8 +381,10 @@ class Attack(StrEnum):
     SLUGS = "wrappers that take slugs"
     CHECKS = "a flood of checks of wrappers"
     PREVIEWS = "a flood of previews"
+    POLLS = "a flood of polls of conditions"
     VALIDATIONS = "a flood of validations"
     SEARCHES = "a flood of searches"
+    SLOW_SEARCHES = "searches that take all connections"
     BROWSING = "a flood of pages of the catalog"
     AGENT_SEARCHES = "a flood of searches by MCP"
     AGENT_CALLS = "agents take all unpaid calls"
@@ -367,8 +423,12 @@ _PLAYS: Final[Mapping[Attack, Callable[[Ground], Awaitable[Play]]]] = {
     Attack.SLUGS: _take_slugs,
     Attack.CHECKS: _check,
     Attack.PREVIEWS: _preview,
+    Attack.POLLS: _poll,
     Attack.VALIDATIONS: lambda ground: _validate(ground, NAME),
     Attack.SEARCHES: lambda ground: _get(ground, "/discovery/search?query=weather"),
+    Attack.SLOW_SEARCHES: lambda ground: _get(
+        ground, f"/discovery/search?query={SLOWLY}+weather", at_once=96
+    ),
     Attack.BROWSING: lambda ground: _get(ground, "/discovery/resources"),
     Attack.AGENT_SEARCHES: _search_as_agent,
     Attack.AGENT_CALLS: lambda ground: _call_as_agent(ground, is_paid=False),

@@ -35,6 +35,7 @@ _PLAYS: Final = 3
 _ROUNDS: Final = 2  # each without attackers, and then with them
 _PHASE_S: Final = 4.0
 _SPARE_S: Final = 0.3
+_CALM_S: Final = 3.0  # after attackers: what they have left in queues ends
 _FLOOR_S: Final = 0.25  # a wait that nobody notices: what is below it is compared as it
 _RATED: Final = 8  # of a kind and a side: fewer have no 95th percentile
 _LONGEST_S: Final = 240.0
@@ -164,7 +165,9 @@ async def _open_stage(world: AutomationWorld, own: Mapping[str, str]) -> AsyncIt
         async with HttpSorobanRpc(NETWORK, url, timeout_s=20) as node:
             chain = chain_of(environment.devnet, world.world.prepared.scene)
             stage = OwnerStage(world, environment, chain, node, settings)
-            started = (environment.start(name) for name in ("a", "b"))
+            # no call to the database is of interest: the case's own process leaves them alone
+            direct = {"FAREBOX_DATABASE_URL": environment.server.url_of(environment.database)}
+            started = (environment.start(name, direct) for name in ("a", "b"))
             stage.replicas = list(await asyncio.gather(*started))
             yield stage
 
@@ -204,7 +207,8 @@ class _Played:
 
     async def play(self) -> None:
         """Play the rounds."""
-        for _ in range(self.case.rounds):
+        for number in range(self.case.rounds):
+            await asyncio.sleep(_CALM_S if number else 0)
             self.without += await self._phase("without")
             self.attacking = [asyncio.create_task(play()) for play in self.plays]
             try:

@@ -10,14 +10,16 @@ from typing import Final
 
 from prove.broken_build import sources_with_ends
 from prove.delivery_control import TIMES
-from prove.neighbours_attackers import Attack
-from prove.neighbours_case import NeighboursCase, NeighboursOutcome
+from prove.neighbours_attackers import SLOWLY, Attack
+from prove.neighbours_case import RATIO_MOST, NeighboursCase, NeighboursOutcome
 from prove.neighbours_ground import Origin
+from prove.neighbours_honest import SEARCH
 from prove.owner_stage import TIMED
 
 _OFFER: Final = "gateway/offers/offer.py"
 _RESOLVE: Final = "outbound/resolve.py"
 _CATALOG: Final = "app/catalog_services.py"
+_SEARCH: Final = "search/search.py"
 # names are looked up in threads, as where there are nameservers; those of an attacker hang
 _HANGING: Final = """
 
@@ -47,12 +49,25 @@ def build_outbound(settings, own=build_outbound, **more):
 
     return own(replace(settings, test_resolver=LookedUpResolver(settings.test_resolver)), **more)
 """
+# some searches take their time, as those of many listings do
+_SLOW_SEARCH: Final = f"""
+
+async def _find_slowly(self, request, own=Search._find):
+    if "{SLOWLY}" in request.query:
+        async with self._database.connection() as db:
+            await db.execute("SELECT pg_sleep(0.15)")
+    return await own(self, request)
+
+
+Search._find = _find_slowly
+"""
 _RUN_OFFER: Final = "automation/credits/run_offer.py"
 _ENDS: Final = {
     _RUN_OFFER: TIMED[_RUN_OFFER],  # ledgers close fast, and no payment may expire
     _OFFER: TIMES[_OFFER],
     _RESOLVE: ("class SystemLookup:", _HANGING),
     _CATALOG: ("def build_outbound(", _LOOKED_UP),
+    _SEARCH: ("class Search:", _SLOW_SEARCH),
 }
 
 _RESERVED_FIRST: Final = """
@@ -98,6 +113,14 @@ def limits_of_calls(max_calls):
     each = SlotLimits(max_calls, per_client=max_calls, wait_s=0, next_wait_s=0)
     return dict.fromkeys(CallKind, each)
 """
+_NO_SHARE_OF_SEARCHES: Final = """
+
+async def _find_in_one_queue(self, request, *, client="", own=Search.find):
+    return await own(self, request)
+
+
+Search.find = _find_in_one_queue
+"""
 _PLACES_OF_ALL: Final = """
 
 async def count_other_keys(db, network, pay_to, owner, wrapper_id):
@@ -115,17 +138,22 @@ class Control(StrEnum):
     BREAKER = "all wrappers of a host share one breaker"
     SLOTS = "an owner may take every upstream slot"
     CALLS = "an agent may make all calls"
+    SEARCHES = "all searches wait in one queue"
     PLACES = "the listings of all owners count for a recipient"
 
     @property
     def case(self) -> NeighboursCase:
         """The case that shows the defect."""
+        if self is Control.SEARCHES:  # a site has many addresses, each with a rate of its own
+            return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.SITE)
         return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.ONE_KEY, rounds=1)
 
     def shows_in(self, outcome: NeighboursOutcome) -> bool:
         """Whether the outcome shows the defect."""
         if self is Control.PLACES:
             return outcome.lost > 0
+        if self is Control.SEARCHES:  # who waits in a queue is served at last
+            return outcome.ratios.get(SEARCH, 0.0) > 2 * RATIO_MOST
         return bool(outcome.refused)
 
 
@@ -135,6 +163,7 @@ _ATTACKS: Final = {
     Control.BREAKER: Attack.FAILING,
     Control.SLOTS: Attack.SLOTS,
     Control.CALLS: Attack.AGENT_CALLS,
+    Control.SEARCHES: Attack.SLOW_SEARCHES,
     Control.PLACES: Attack.PLACES,
 }
 _BROKEN: Final[Mapping[Control, tuple[str, str, str]]] = {
@@ -143,6 +172,7 @@ _BROKEN: Final[Mapping[Control, tuple[str, str, str]]] = {
     Control.BREAKER: ("gateway/relay/breaker.py", "class UpstreamBreaker:", _ONE_CIRCUIT),
     Control.SLOTS: ("gateway/relay/relay.py", "class UpstreamSlots:", _NO_SHARE_OF_SLOTS),
     Control.CALLS: ("mcp/paid_call.py", "def limits_of_calls(", _NO_SHARE_OF_CALLS),
+    Control.SEARCHES: (_SEARCH, "class Search:", _NO_SHARE_OF_SEARCHES),
     Control.PLACES: (
         "catalog/wrapper_listing_store.py", "async def count_other_keys(", _PLACES_OF_ALL,
     ),

@@ -5,7 +5,7 @@ import itertools
 import random
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from stellar_sdk import Keypair
 
+from e2e.machine import RunFailed
 from farebox.gateway.wrapper import Upstream, WrapperLimits, WrapperSettings, WrapperTerm
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
@@ -140,6 +141,34 @@ class Ground:
             *(wrapper, owner, slug, msgspec.json.encode(settings).decode(), not self.wallets),
         )
         return slug
+
+    async def open_plan(self, body: Mapping[str, object]) -> str:
+        """Have an active plan, as one that was paid for: its run is due later; the plan's id.
+
+        Raises:
+            RunFailed: the plan is refused.
+        """
+        number = next(self.numbers)
+        request = self.ask("POST", "/v1/automations", body, number=number, needs_token=True)
+        proposed = await self.sender.send(request)
+        if proposed.status != 201:
+            raise RunFailed(f"a plan of an attacker is refused: {proposed}")
+        plan = str(proposed.json["proposal"]["id"])
+        await self.stage.environment.query(
+            "UPDATE automation_proposals SET status = 'active', runs_credited = 1,"
+            " activated_at = now(), overdue_at = expires_at WHERE id = $1",
+            plan,
+        )
+        await self.stage.environment.query(
+            """
+            INSERT INTO automation_runs (id, proposal_id, run_index, network, owner, account,
+                scheduled_for, deadline_at, due_at)
+            SELECT $2, id, 0, network, owner, account, now(), now() + interval '1 hour',
+                now() + interval '1 hour' FROM automation_proposals WHERE id = $1
+            """,
+            *(plan, f"run_{secrets.token_hex(11)}"),
+        )
+        return plan
 
     def _wallet(self, number: int) -> FreeWallet:
         return self.wallets[number % len(self.wallets)]

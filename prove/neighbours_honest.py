@@ -38,12 +38,13 @@ LIMITS: Final = {"requestsPerMinute": 240, "maxConcurrentRequests": 24}
 _ANSWER_S: Final = 30.0
 BUYERS: Final = slice(1, 13)  # of the owners of the scene
 _PURCHASE_S: Final = 0.4  # between two purchases
-_AGENT_S: Final = 0.5
+_AGENT_S: Final = 0.25
 _READ_S: Final = 0.4
 _RUN_S: Final = 12.0  # the longest wait for a run that is due
 _LOOK_S: Final = 0.05
 HOUR: Final = timedelta(hours=1)
-_SETTLED_MOST: Final = 3  # calls of an agent in turn: a search, a price, a paid call
+SEARCH: Final = "agent's search"  # a kind of request
+_CALLS: Final = 3  # of an agent in turn: a search, a price, a paid call
 
 Json = dict[str, Any]
 
@@ -185,6 +186,8 @@ class Neighbours:
     keeper: str = ""  # a contract that a plan may run
     wrapper: str = ""  # its id
     numbers: Iterator[int] = field(default_factory=itertools.count)
+    of_agent: Iterator[int] = field(default_factory=itertools.count)  # its turns
+    of_owner: Iterator[int] = field(default_factory=itertools.count)
     listed: list[str] = field(default_factory=list)  # slugs that must be listed
     lost: list[str] = field(default_factory=list)  # of those, as somebody found out
 
@@ -294,7 +297,7 @@ class Neighbours:
         return _expect("buyer", await self.sender.send(request), 200)
 
     async def _use_as_agent(self) -> Served:
-        match next(self.numbers) % _SETTLED_MOST:
+        match next(self.of_agent) % _CALLS:
             case 0:
                 return await self._search()
             case 1:
@@ -305,7 +308,9 @@ class Neighbours:
     async def _search(self) -> Served:
         body = tool_call("search_services", {"query": WORDS})
         answer = await self.sender.send(Request("POST", "/mcp", "198.51.100.3", body=body))
-        served = _expect("agent's search", answer, 200)
+        served = _expect(SEARCH, answer, 200)
+        if answer.json.get("result", {}).get("isError") is not False:
+            return Served(served.kind, served.took_s, f"{SEARCH}: {answer}")
         if not served.refusal and f"/gateway/{SLUG}".encode() not in answer.body:
             self.lost.append(SLUG)
         return served
@@ -328,7 +333,7 @@ class Neighbours:
     async def _read_as_owner(self) -> Served:
         loop = asyncio.get_running_loop()
         began, owner = loop.time(), self.owner.owner
-        if next(self.numbers) % 4:
+        if next(self.of_owner) % 2:
             answer, _ = await owner.ask("GET", f"/{self.owner.plan}")
             kind = "owner"
         else:

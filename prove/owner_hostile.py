@@ -331,19 +331,20 @@ class SpoiledRuns:
         if sent is None or sent.contract not in self.keepers:
             return await forward()
         async with self._stage.spoiling:
-            await self._arrange(sent.contract, is_due=False)
+            await land_arrangement(self._stage, sent.contract, is_due=False)
             answer = await forward()
             await self._stage.environment.devnet.close(2)
-            await self._arrange(sent.contract, is_due=True)
+            await land_arrangement(self._stage, sent.contract, is_due=True)
             return answer
 
-    async def _arrange(self, keeper: str, *, is_due: bool) -> None:
-        operation = call(keeper, "arrange", (scval.to_bool(is_due),))
-        if not isinstance(operation, InvokeHostFunction):
-            raise TypeError(operation)
-        stranger = self._stage.world.scenery.stranger
-        await land_operation(self._stage.environment, operation, stranger)
-        await self._stage.environment.devnet.close()
+
+async def land_arrangement(stage: OwnerStage, keeper: str, *, is_due: bool) -> None:
+    """Set the condition of a keeper on the ledger."""
+    operation = call(keeper, "arrange", (scval.to_bool(is_due),))
+    if not isinstance(operation, InvokeHostFunction):
+        raise TypeError(operation)
+    await land_operation(stage.environment, operation, stage.world.scenery.stranger)
+    await stage.environment.devnet.close()
 
 
 def make_act(act: HostileAct, deeds: Deeds) -> Act:

@@ -1,6 +1,7 @@
 """Intercepts the calls of a scheduler: polls that find nothing are not counted."""
 
 import asyncio
+import base64
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, TypeVar
 
@@ -12,6 +13,7 @@ from prove.pg_frames import CATALOGS, Labels, RunStatements, Statements, has_row
 T = TypeVar("T")
 POLLS: Final = ("sql WITH due", "sql WITH lost")  # claims, which mostly find nothing
 SEND: Final = "sendTransaction"
+_SIMULATE: Final = "simulateTransaction"
 _BACKGROUND: Final = b"\0farebox-background\0"  # the pool that the runs are a share of
 
 
@@ -31,6 +33,8 @@ def is_poll(boundary: Boundary) -> bool:
 class RunInterceptor(Interceptor):
     """Counts the calls of runs; `down` are the sides, `sql` or `rpc`, that do not respond.
 
+    A simulation that names a contract of `slow` (its 32 bytes) takes so many seconds longer.
+
     Claims hang while `may_claim` is not set: then the other replica has all runs.
     """
 
@@ -38,6 +42,7 @@ class RunInterceptor(Interceptor):
         super().__init__(replica)
         self.down: frozenset[str] = frozenset()
         self.send_watch: SendWatch | None = None
+        self.slow: dict[bytes, float] = {}
         self.may_claim = asyncio.Event()
         self.may_claim.set()
 
@@ -49,10 +54,13 @@ class RunInterceptor(Interceptor):
 
     async def deliver_call(self, body: bytes, forward: Callable[[], Awaitable[T]]) -> T:
         """See `Interceptor`."""
-        if self.send_watch is None:
+        if self.send_watch is None and not self.slow:
             return await forward()
         call = msgspec.json.decode(body, type=dict[str, Any])
-        if call["method"] != SEND:
+        if call["method"] == _SIMULATE:
+            envelope = base64.b64decode(call["params"]["transaction"])
+            await asyncio.sleep(sum(s for each, s in self.slow.items() if each in envelope))
+        if call["method"] != SEND or self.send_watch is None:
             return await forward()
         return await self.send_watch(call["params"]["transaction"], forward)
 

@@ -69,5 +69,8 @@ def test_figures_are_those_of_the_worst_case(
 ) -> None:
     figures = figures_of(list(played.values()))
     assert figures["cases"] == len(played)
-    assert figures["attackers"] == len({*PAIR.attacks, *Control.LOOKUPS.case.attacks})
+    cases = (PAIR, Control.LOOKUPS.case)
+    attackers = {(attack, case.origin) for case in cases for attack in case.attacks}
+    assert figures["attackers"] == len(attackers)
+    assert figures["ways"] == len({attack for attack, _ in attackers})
     assert figures["honest_refused"] != 0

@@ -32,6 +32,7 @@ from farebox.web.endpoint import (
     integer,
     text,
 )
+from farebox.web.guard import share_name
 from farebox.web.responses import send_json
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -140,7 +141,10 @@ class BrowseEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         parameters = read_query_string(scope["query_string"])
         page = await self._browse.read_page(
-            read_filters(parameters), limit=read_limit(parameters), offset=read_offset(parameters)
+            read_filters(parameters),
+            limit=read_limit(parameters),
+            offset=read_offset(parameters),
+            client=share_name(scope),
         )
         await send_json(send, 200, _encode(browse_body(page, find_unapplied(parameters, _KNOWN))))
 
@@ -157,7 +161,10 @@ class MerchantEndpoint:
         if filters.pay_to is None:
             raise InvalidQueryString(ErrorCode.PAY_TO_REQUIRED)
         page = await self._browse.read_page(
-            filters, limit=read_limit(parameters), offset=read_offset(parameters)
+            filters,
+            limit=read_limit(parameters),
+            offset=read_offset(parameters),
+            client=share_name(scope),
         )
         names = find_unapplied(parameters, _KNOWN)
         await send_json(send, 200, _encode(merchant_body(filters.pay_to, page, names)))

@@ -112,7 +112,7 @@ class Slots:
     """At most `slots` at a time, and within them the limits of each purpose.
 
     A slot that becomes free goes to the more urgent purpose, and there to the client with the
-    fewest slots.
+    fewest slots; of several, to the one that got none for longest.
     """
 
     def __init__(self, slots: int, limits: Mapping[IntEnum, SlotLimits]) -> None:
@@ -138,6 +138,7 @@ class Slots:
             chosen = min(ready, key=lambda each: (each.purpose, self._count(each)))
             waiter = self._waiting[chosen][0]
             self._dequeue(chosen, waiter)
+            self._move_back(chosen)
             if not waiter.done():  # else its caller is just giving up
                 self._occupy(chosen)
                 waiter.set_result(None)
@@ -181,6 +182,12 @@ class Slots:
             self.release(requester)
         else:
             self._dequeue(requester, waiter)
+
+    def _move_back(self, requester: Requester) -> None:
+        """Let the others with as few slots go first: one that always waits starves nobody."""
+        queue = self._waiting.pop(requester, None)
+        if queue is not None:
+            self._waiting[requester] = queue
 
     def _dequeue(self, requester: Requester, waiter: asyncio.Future[None]) -> None:
         queue = self._waiting.get(requester, deque())

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 
+from farebox.catalog import wrapper_listing_store
 from farebox.catalog.browsing.browse import Browse
 from farebox.catalog.discovery.reader import DirectReader
 from farebox.catalog.ingestion import ingest
@@ -15,9 +16,11 @@ from farebox.gateway.wrapper import Wrapper
 from farebox.gateway.wrappers.listings import CatalogListings, TooManyListings
 from farebox.gateway.wrappers.manage_wrappers import Wrappers
 from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper
+from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import SystemClock
-from farebox.storage.pool import Database
+from farebox.kernel.networks import Network
+from farebox.storage.pool import Connection, Database
 from support.catalog_index import RecordingIndex
 from support.journal_rows import SELLER, Paid, insert_settlement
 from support.vault import new_owner
@@ -192,6 +195,26 @@ async def test_places_of_an_owner_and_a_recipient_are_filled_by_nobody_else(
     await seller.wrappers.update(seller.caller, "r", own.id, changed)
     with pytest.raises(TooManyListings):
         await seller.enabled(name="One more")
+
+
+async def test_control_a_stranger_fills_the_places_that_all_owners_share(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def count_of_all(
+        db: Connection, network: Network, pay_to: Address, owner: str, wrapper_id: str
+    ) -> int:
+        count: int = await db.fetchval(
+            "SELECT count(*) FROM listings WHERE network = $1 AND pay_to = $2"
+            " AND removed_at IS NULL AND wrapper_id <> $3",
+            *(network.value, pay_to, wrapper_id),
+        )
+        return count
+
+    monkeypatch.setattr(wrapper_listing_store, "count_other_keys", count_of_all)
+    stranger, seller = Catalog(database, places=3), Catalog(database, places=3)
+    await stranger.enabled(routes=ROUTES)
+    with pytest.raises(TooManyListings):
+        await seller.enabled(name="The seller's own", routes=ROUTES)
 
 
 async def test_wrappers_that_name_a_recipient_take_no_place_of_its_paid_resources(

@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from farebox.kernel.slots import Requester
+from farebox.search import search as search_module
 from farebox.search.search import Search, SearchesBusy, SearchRequest
 from farebox.storage.pool import Database
 from support.listings import Listed, list_many
@@ -38,6 +40,14 @@ async def test_search_of_another_client_goes_before_those_of_one_with_many(
 ) -> None:
     ended = await end_order(database, [*["many"] * MANY, "one"])
     assert ended.index("one") < MANY // 2
+
+
+async def test_control_search_of_another_client_waits_for_all_in_one_queue(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_module, "Requester", lambda purpose, _: Requester(purpose, ""))
+    ended = await end_order(database, [*["many"] * MANY, "one"])
+    assert ended.index("one") >= MANY // 2
 
 
 async def test_searches_of_one_client_wait_in_their_order(database: Database) -> None:

@@ -6,6 +6,9 @@ import pytest
 
 from farebox.storage.client_quota import ClientQuota, QuotaReached, enforce_quota
 from farebox.storage.pool import Database
+from farebox.web import guard
+from farebox.web.client_address import client_name
+from farebox.web.guard import quota_client
 
 QUOTA = ClientQuota("things", per_client=3, in_total=5)
 A, B, C = "192.0.2.1", "192.0.2.2", "192.0.2.3"
@@ -53,3 +56,24 @@ async def test_quota_holds_under_concurrent_inserts(things: Database) -> None:
 async def test_concurrent_inserts_exceed_the_limit_without_the_quota(things: Database) -> None:
     made = await asyncio.gather(*(make(things, A, holds=False) for _ in range(20)))
     assert sum(made) == 20
+
+
+async def made_from_a_site(database: Database) -> list[bool]:
+    """Whether new accounts made things, each from another network of one site."""
+    clients = [
+        quota_client({"farebox.client": f"2001:db8:66:{network:x}::1"}) for network in range(5)
+    ]
+    return [await make(database, client) for client in clients]
+
+
+async def test_new_accounts_of_a_site_share_its_quota(things: Database) -> None:
+    assert await made_from_a_site(things) == [True] * 3 + [False] * 2
+    assert await make(things, quota_client({"farebox.client": "2001:db8:67::1"}))
+
+
+async def test_control_networks_of_a_site_take_the_quota_of_all_where_each_has_one(
+    things: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "site_name", client_name)  # of a /64
+    assert await made_from_a_site(things) == [True] * 5
+    assert not await make(things, quota_client({"farebox.client": "2001:db8:67::1"}))

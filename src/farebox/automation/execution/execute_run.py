@@ -103,7 +103,7 @@ class RunExecutor:
         return await self._steps.sender.resume(run, plan.terms)
 
     async def _check_and_send(self, run: Run, plan: StoredPlan, calls: RunCalls) -> Run | None:
-        with simulating_for(SimulationPurpose.POLL, plan.terms.owner):
+        with simulating_for(SimulationPurpose.POLL, plan.share):
             answer = await self._ask(plan, calls)
         if isinstance(answer, CheckBroken):
             return await self._fail(run, answer.error, answer.code)

@@ -30,7 +30,7 @@ PLAN_COLUMNS: Final = """
     p.lateness_s, p.session_interval_s, p.not_before, p.expires_at, p.legs, p.on_leg_error,
     p.max_fee, p.run_limit, p.auth_limit, p.runs_credited, p.runs_consumed, p.runs_succeeded,
     p.auths_used, p.failures_in_row, p.ceilings_hit, p.status, p.status_reason, p.is_cancelling,
-    p.credit_asset, p.credit_held, p.run_fee, p.setup_held, p.setup_left
+    p.credit_asset, p.credit_held, p.run_fee, p.setup_held, p.setup_left, p.client
 """
 
 
@@ -291,6 +291,7 @@ def read_plan_row(row: Row) -> StoredPlan:
         is_cancelling=row["is_cancelling"],
         reason=row["status_reason"],
         delegate_key=None if sealed is None else Secret(sealed),
+        client=row["client"],
     )
 
 

@@ -85,7 +85,10 @@ class PlanCounters:
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
-    """A plan's row; `delegate_key` is sealed, None once it was shredded."""
+    """A plan's row; `delegate_key` is sealed, None once it was shredded.
+
+    `client` is the site that a free account proposed it from; None for other owners.
+    """
 
     terms: PlanTerms
     state: ProposalState
@@ -93,6 +96,12 @@ class StoredPlan:
     is_cancelling: bool = False
     reason: str | None = None
     delegate_key: Secret[bytes] | None = None
+    client: str | None = None
+
+    @property
+    def share(self) -> str:
+        """The name whose share its polls take: wallets are free, and those of a site have one."""
+        return self.client or self.terms.owner
 
     @property
     def may_run(self) -> bool:

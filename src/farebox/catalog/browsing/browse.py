@@ -5,10 +5,22 @@ stays listed. A listing taken down meanwhile moves those after it forward by one
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from farebox.catalog.browsing.store import find_page, get_listings
 from farebox.catalog.listing import Listing, ListingFilters
+from farebox.kernel.errors import Outage
+from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, SlotLimits, Slots
 from farebox.storage.pool import Database
+
+_SLOT_S: Final = 3.0  # the longest wait for one of the connections
+
+
+class BrowsingBusy(Outage):
+    """The pages of others take all connections that browsing may take."""
+
+    def __init__(self) -> None:
+        super().__init__("catalog", "too many pages are being read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +34,38 @@ class BrowsePage:
 
 
 class Browse:
-    """Reads pages of listings; the time does not grow with the offset."""
+    """Reads pages of listings; the time does not grow with the offset.
+
+    It leaves a connection to searches. Of those that wait, who has the fewest pages under way is
+    next.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        most = max(1, database.connections - 1)
+        limits = SlotLimits(most, per_client=most, wait_s=_SLOT_S, next_wait_s=_SLOT_S)
+        self._slots = Slots(most, {AnyPurpose.ANY: limits})
 
-    async def read_page(self, filters: ListingFilters, *, limit: int, offset: int) -> BrowsePage:
+    async def read_page(
+        self, filters: ListingFilters, *, limit: int, offset: int, client: str = ""
+    ) -> BrowsePage:
         """Read one page of the listings that match the filters.
 
+        `client` is who reads it, under the name of its share.
+
         Raises:
+            BrowsingBusy: too many others are under way.
             DatabaseUnavailable: the catalog cannot be read.
         """
-        async with self._database.connection() as db:
-            page = await find_page(db, filters, limit=limit, offset=offset)
-            listings = await get_listings(db, page.ids) if page.ids else []
+        requester = Requester(AnyPurpose.ANY, client)
+        try:
+            await self._slots.take(requester)
+        except NoSlot:
+            raise BrowsingBusy from None
+        try:
+            async with self._database.connection() as db:
+                page = await find_page(db, filters, limit=limit, offset=offset)
+                listings = await get_listings(db, page.ids) if page.ids else []
+        finally:
+            self._slots.release(requester)
         return BrowsePage(tuple(listings), limit, offset, page.total)
