@@ -19,7 +19,7 @@ from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
 from support.delivery_attempts import Attempt, Attempted, RecordedResponse
 from support.gateway_payments import enabled_wrapper
-from support.loop_time import keep_deadline, pass_time
+from support.loop_time import LaterTime
 from support.losing_database import LosingDatabase
 from support.outbound import SELLER
 from support.upstream import Answer, GatedUpstream, answers, drips, drops, says
@@ -147,10 +147,11 @@ async def test_buyer_who_takes_a_response_slowly_uses_up_no_time_of_the_upstream
 ) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 80000\r\n\r\n"
     upstream = GatedUpstream(head + b"x" * 40_000, b"x" * 40_000)
+    later = LaterTime(monkeypatch)
 
     class SlowResponse(RecordedResponse):
         async def write(self, part: bytes, *, is_last: bool = False) -> None:
-            pass_time(monkeypatch, 30)
+            later.turn(30)
             upstream.gate.set()
             await super().write(part, is_last=is_last)
 
@@ -160,7 +161,7 @@ async def test_buyer_who_takes_a_response_slowly_uses_up_no_time_of_the_upstream
             assert await it.deliver() is None
             assert ((await it.row()).state, len(it.buyer.body)) == (PaymentState.DELIVERED, 80_000)
             return
-        keep_deadline(monkeypatch)
+        later.keep_deadline()
         with pytest.raises(ResponseCut) as cut:  # the control
             await it.deliver()
         assert cut.value.fault is DeliveryFault.TIMEOUT

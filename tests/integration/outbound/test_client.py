@@ -21,7 +21,7 @@ from farebox.outbound.faults import (
 )
 from farebox.outbound.request import OutboundRequest
 from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress
-from support.loop_time import keep_deadline, pass_time
+from support.loop_time import LaterTime
 from support.outbound import LOOPBACK, SELLER, URL, seller
 from support.upstream import answers, drips, drops, says, upstream
 
@@ -198,20 +198,20 @@ async def test_malformed_response_is_an_unknown_outcome(tmp_path: Path, raw: byt
 async def test_deadline_moves_while_nobody_waits_for_the_body(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body = b"x" * 300_000
+    body, later = b"x" * 300_000, LaterTime(monkeypatch)
     async with seller(tmp_path, answers(body)) as at:
         request = OutboundRequest(URL, deadline_s=20)
         async with at.client.call(request) as response:
             parts = response.chunks()
             received = await anext(parts)
-            pass_time(monkeypatch, 3600)
+            later.turn(3600)
             received += b"".join([part async for part in parts])
         assert received == body
         async with at.client.call(request) as response:
             parts = response.chunks()
             await anext(parts)
-            keep_deadline(monkeypatch)
-            pass_time(monkeypatch, 3600)
+            later.keep_deadline()
+            later.turn(3600)
             with pytest.raises(CallOutcomeUnknown):  # the control
                 while await anext(parts):
                     continue

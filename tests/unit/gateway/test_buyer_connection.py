@@ -8,7 +8,7 @@ from starlette.types import Message
 from farebox.gateway import buyer_connection
 from farebox.gateway.buyer_connection import PIECE_BYTES, BuyerConnection
 from farebox.gateway.delivery.pass_response import BuyerLeft
-from support.loop_time import pass_time
+from support.loop_time import LaterTime
 
 
 async def never(message: Message | None = None) -> Message:
@@ -20,9 +20,9 @@ async def slowly(message: Message) -> None:
     await asyncio.sleep(0.02)
 
 
-async def at_once(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+async def at_once(later: LaterTime, seconds: float) -> None:
     """Take a message after so many seconds."""
-    pass_time(monkeypatch, seconds)
+    later.turn(seconds)
     await asyncio.sleep(0)
 
 
@@ -51,12 +51,13 @@ async def test_buyer_who_takes_little_has_left_once_its_time_is_used_up(
 async def test_bytes_that_the_buyer_has_taken_add_to_its_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    later = LaterTime(monkeypatch)
     monkeypatch.setattr(buyer_connection, "STALL_S", 10.0)
     monkeypatch.setattr(buyer_connection, "PIECE_S", 3600.0)
-    one = connection(lambda message: at_once(monkeypatch, 9.0))
+    one = connection(lambda message: at_once(later, 9.0))
     await one.write(b"x" * 4 * PIECE_BYTES)
     monkeypatch.setattr(buyer_connection, "PIECE_S", 0.0)
-    one = connection(lambda message: at_once(monkeypatch, 9.0))
+    one = connection(lambda message: at_once(later, 9.0))
     with pytest.raises(BuyerLeft):  # the control
         await one.write(b"x" * 4 * PIECE_BYTES)
 
