@@ -13,11 +13,13 @@ from farebox.kernel.errors import Outage
 from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, SlotLimits, Slots
 from farebox.storage.pool import Database
 
-_SLOT_S: Final = 3.0  # the longest wait for one of the connections
+_SLOT_S: Final = 2.0  # the longest wait for one of the connections
 
 
 class BrowsingBusy(Outage):
     """The pages of others take all connections that browsing may take."""
+
+    repeat_after_s = 1
 
     def __init__(self) -> None:
         super().__init__("catalog", "too many pages are being read")

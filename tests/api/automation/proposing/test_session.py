@@ -179,13 +179,14 @@ async def test_list_is_filtered_and_paged(proposing: ProposingStage) -> None:
         ("?status=executing", 0),
         ("?kind=contract_call&network=stellar:testnet", 3),
         ("?kind=dca", 0),
-        ("?network=stellar:pubnet", 0),
     ):
         items = (await proposing.get(wallet.headers, query)).json()["items"]
         assert len(items) == count, query
     for query in ("?status=lost", "?kind=", "?network=testnet", "?kind=dca&kind=rebalance"):
         answer = await proposing.get(wallet.headers, query)
         assert (answer.status, answer.json()["error"]["code"]) == (400, "invalid_filter"), query
+    answer = await proposing.get(wallet.headers, "?network=stellar:pubnet")
+    assert (answer.status, answer.json()["error"]["code"]) == (403, "account_not_proven")
 
 
 async def test_limits_are_those_in_force(proposing: ProposingStage) -> None:
