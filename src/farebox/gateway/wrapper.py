@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, Literal, TypeAlias
 
 from farebox.catalog.discovery.route_template import RouteTemplate
@@ -191,7 +191,7 @@ def _find_met(
 ) -> Iterable[tuple[int, ...]]:
     """Return the routes that each reading matches, by number and best first; each answer once.
 
-    Each reading is compared as it stands, without its empty names, in lower case, and both.
+    Each reading is compared with and without its empty names and differences of case.
     """
     answers: dict[tuple[int, ...], None] = {}
     for fold in _FOLDS:
@@ -248,19 +248,16 @@ def _read_template(template: RouteTemplate) -> _Names:
     )
 
 
-def _without_empty(names: _Names) -> _Names:
-    return tuple(name for name in names if name != "") if "" in names else names
+def _fold(names: _Names, case: Callable[[str], str], *, keeps_empty: bool) -> _Names:
+    return tuple(
+        None if name is None else case(name) for name in names if keeps_empty or name != ""
+    )
 
 
-def _in_lower_case(names: _Names) -> _Names:
-    return tuple(None if name is None else name.lower() for name in names)
-
-
-_FOLDS: Final[tuple[Callable[[_Names], _Names], ...]] = (
-    lambda names: names,
-    _without_empty,
-    _in_lower_case,
-    lambda names: _in_lower_case(_without_empty(names)),
+_FOLDS: Final[tuple[Callable[[_Names], _Names], ...]] = tuple(
+    partial(_fold, case=case, keeps_empty=keeps_empty)
+    for keeps_empty in (True, False)
+    for case in (str, str.lower, str.casefold)  # servers ignore case by different tables
 )
 
 

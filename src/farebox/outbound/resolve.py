@@ -18,6 +18,7 @@ MAX_LOOKUPS: Final = 128  # under way, each in a thread
 LOOKUP_S: Final = 3.0  # the longest wait for an answer: calls wait for ten times as long
 KEPT_S: Final = 10.0  # that an answer with addresses is used again
 _MAX_KEPT: Final = 4096  # answers
+_MAX_ADDRESSES: Final = 32  # of an answer that is kept: whoever runs a nameserver chooses how many
 _NEW_SHARES: Final = 64  # a new owner has one of so many parts of the lookups
 _SLOT_S: Final = 1.0
 
@@ -157,9 +158,13 @@ class SystemLookup:
 
     def _keep(self, host: str, found: tuple[IPAddress, ...], now: float) -> None:
         self._kept.pop(host, None)
-        self._kept[host] = now + KEPT_S, found
-        if len(self._kept) > _MAX_KEPT:
-            del self._kept[next(iter(self._kept))]
+        while self._kept:
+            oldest = next(iter(self._kept))
+            if self._kept[oldest][0] > now and len(self._kept) < _MAX_KEPT:
+                break
+            del self._kept[oldest]
+        if len(found) <= _MAX_ADDRESSES:
+            self._kept[host] = now + KEPT_S, found
 
     async def _begin(self, host: str, owner: Share) -> _Answer:
         """Take one of the owner's slots, and start a thread unless another has done so meanwhile.

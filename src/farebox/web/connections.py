@@ -288,7 +288,11 @@ class HalfClosableCycle(RequestResponseCycle):
             raise ConnectionResetError
         if self.has_end or self.response_started:
             own: Mapping[str, Any] = message
-            await wait_until_taken(self.transport, but=own["but"])
+            try:
+                await wait_until_taken(self.transport, but=own["but"])
+            except BaseException:  # the time of whoever asked is over as well
+                self._drop()
+                raise
 
     async def receive(self) -> "ASGIReceiveEvent":
         """Return the next part of the body; behind it, the disconnect."""
@@ -317,17 +321,26 @@ class HalfClosableCycle(RequestResponseCycle):
         """Write an interim response; a caller that can get none has left."""
         if self.scope["http_version"] == "1.1" and not self.response_started:
             self.transport.write(_INTERIM)
+        elif self.response_started:
+            self._drop()
         else:
             self.disconnected = True
             self.transport.close()
+
+    def _drop(self) -> None:
+        """End the connection of a caller who has left.
+
+        What waits to be sent is dropped: closing would wait for a caller that reads nothing.
+        """
+        self.disconnected = True
+        self.transport.abort()
 
     def _look_for_reset(self, pause_s: float) -> None:
         if self.response_complete or self.transport.is_closing():
             return
         if is_reset(self.transport):
-            self.disconnected = True
+            self._drop()
             self.message_event.set()
-            self.transport.abort()
             return
         next_s = min(2 * pause_s, _LONGEST_LOOK_S)
         asyncio.get_running_loop().call_later(pause_s, self._look_for_reset, next_s)

@@ -179,13 +179,13 @@ async def test_operations_are_asked_once_when_the_time_is_used_up(served: Served
 
 
 async def test_control_wrong_schema_is_detected(served: Served) -> None:
-    document = _only(served.documents[API], "/supported", "/discovery/search")
+    document = _only(served.documents[API], "/supported", "/v1/errors")
     document["components"]["schemas"]["SupportedBody"]["required"].append("kindness")
-    del document["paths"]["/discovery/search"]["get"]["responses"]["200"]
+    del document["paths"]["/v1/errors"]["get"]["responses"]["200"]
     mode = GenerationMode.POSITIVE
     tally = await asyncio.to_thread(ask_everything, served.url, document, {}, mode, within_s=20.0)
     assert _labels(tally.schema_violations) == {"GET /supported"}
-    assert _labels(tally.undocumented_statuses) == {"GET /discovery/search"}
+    assert _labels(tally.undocumented_statuses) == {"GET /v1/errors"}
     assert tally.server_errors == []
 
 

@@ -393,8 +393,9 @@ async def test_whole_requests_of_a_half_closed_connection_are_answered(
 class _Watching:
     """Waits for its caller to leave, and responds to one that is still there after `gate`."""
 
-    def __init__(self, *, asks: bool = False) -> None:
+    def __init__(self, *, asks: bool = False, within_s: float | None = None) -> None:
         self.told: list[str] = []
+        self.within_s = within_s  # that it waits for a sign
         self.taken = asyncio.Event()
         self.gate, self.is_asked_first = asyncio.Event(), asks
         self.has_left = asyncio.Event()
@@ -408,8 +409,9 @@ class _Watching:
         if self.is_asked_first:
             await self.gate.wait()
             try:
-                await send({"type": UNTIL_TAKEN, "but": 0})
-            except OSError:
+                async with asyncio.timeout(self.within_s):
+                    await send({"type": UNTIL_TAKEN, "but": 0})
+            except (OSError, TimeoutError):
                 self.has_left.set()
             else:
                 await send_json(send, 200, b"{}")
@@ -473,6 +475,25 @@ async def test_half_closed_caller_that_closes_its_connection_later_has_left_when
             await asyncio.sleep(0.05)  # the server knows of the end
         app.gate.set()
         await asyncio.wait_for(app.has_left.wait(), 5)
+
+
+async def test_half_closed_caller_that_gives_no_sign_in_time_gets_no_response(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def never(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(connections, "wait_until_taken", never)
+    app = _Watching(asks=True, within_s=0.1)
+    async with serving(app) as address, _connected(address) as (reader, writer):
+        writer.write(POST % 1)
+        writer.write_eof()
+        await app.taken.wait()
+        await asyncio.sleep(0.05)  # the server knows of the end
+        app.gate.set()
+        with suppress(ConnectionResetError):
+            assert b"500" not in await asyncio.wait_for(reader.read(), 5)
+    assert app.has_left.is_set()
 
 
 async def test_reset_of_a_half_closed_caller_is_noticed_without_a_write() -> None:

@@ -423,6 +423,35 @@ async def test_buyer_who_has_left_before_the_call_makes_no_attempt(attempt: Atte
         )  # fmt: skip
 
 
+class LeavingResponse(RecordedResponse):
+    """A buyer who gives a sign once, and then none."""
+
+    async def wait_until_taken(self) -> None:
+        if self.has_left:
+            raise BuyerLeft
+        self.has_left = True
+
+
+async def test_buyer_who_leaves_before_a_stored_response_makes_no_attempt(
+    attempt: Attempt,
+) -> None:
+    upstream = GatedUpstream(b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsunny")
+    async with attempt(upstream.answer) as it:
+        delivering = asyncio.create_task(it.deliver(may_repeat=False))
+        await until(lambda: it.seller.upstream.requests)
+        it.buyer.has_left = True
+        upstream.gate.set()
+        with pytest.raises(BuyerLeft):
+            await delivering
+        attempts = (await it.row()).attempts
+        await it.begin()
+        it.buyer = LeavingResponse()
+        with pytest.raises(BuyerLeft):
+            await it.deliver(may_repeat=False)
+        row = await it.row()
+        assert (row.state, row.attempts, row.attempt_until) == (PaymentState.PAID, attempts, None)
+
+
 async def test_response_that_waits_and_cannot_be_opened_is_not_asked_for_again(
     attempt: Attempt,
 ) -> None:

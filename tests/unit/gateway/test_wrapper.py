@@ -166,6 +166,19 @@ def test_path_that_an_upstream_may_tell_from_a_cheap_route_s_costs_no_less(path:
     assert price_call(closed, "GET", path) == NotOffered()
 
 
+@pytest.mark.parametrize(
+    ("template", "path"),
+    [("/secret", "/%C5%BFecret"), ("/stra%C3%9Fe", "/STRASSE"), ("/kelvin", "/%E2%84%AAelvin")],
+)
+def test_case_is_ignored_by_every_table_that_a_server_may_have(template: str, path: str) -> None:
+    routes = tuple(
+        PricedRoute("GET", RouteTemplate(each), amount=BaseUnits(amount))
+        for each, amount in ((template, 100), ("/:any", 2))
+    )
+    settings = replace(shop(1), routes=routes)
+    assert priced(settings, "GET", path).terms[0].amount == 100
+
+
 def test_template_with_capitals_or_a_last_slash_has_its_price_as_it_is_written() -> None:
     routes = tuple(
         PricedRoute("GET", RouteTemplate(path), amount=BaseUnits(1)) for path in ("/Cheap", "/a/")

@@ -224,6 +224,21 @@ async def test_kept_addresses_need_no_slot_and_are_bounded_in_number(
     assert len(nameserver.asked) == 4, "the oldest was dropped for the third"
 
 
+async def test_kept_addresses_are_few_for_a_name_and_go_when_their_time_is_over(
+    nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = SystemLookup()
+    monkeypatch.setattr(resolve, "_MAX_ADDRESSES", 0)
+    await names.addresses(SELLER)
+    assert names._kept == {}
+    monkeypatch.undo()
+    monkeypatch.setattr(resolve, "KEPT_S", 0.0)
+    monkeypatch.setattr(socket, "getaddrinfo", nameserver)
+    for host in (SELLER, "other.example.com"):
+        await names.addresses(host)
+    assert list(names._kept) == ["other.example.com"]
+
+
 @pytest.mark.parametrize("errno", [socket.EAI_NONAME, socket.EAI_AGAIN])
 async def test_lookup_without_addresses_is_made_again(
     monkeypatch: pytest.MonkeyPatch, errno: int

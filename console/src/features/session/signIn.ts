@@ -20,10 +20,13 @@ export const STEP_SENTENCES: Record<Step, (wallet: string) => string> = {
 type Challenge = Schema<"ChallengeBody">;
 
 /** The names of this machine: a service without a public address names the one that it listens on. */
-const OWN_MACHINE = new Set(["127.0.0.1", "localhost", "[::1]", "::1", "0.0.0.0", "::"]);
+const OWN_MACHINE = new Set(["127.0.0.1", "localhost", "::1", "0.0.0.0", "::"]);
+
+/** A host without the brackets of an IPv6 address, which a page has and a domain may lack. */
+const bare = (host: string): string => host.replace(/^\[(.*)\]$/, "$1");
 
 const isThisPage = (domain: string, { hostname }: Pick<Location, "hostname">): boolean =>
-  domain === hostname || (OWN_MACHINE.has(domain) && OWN_MACHINE.has(hostname));
+  bare(domain) === bare(hostname) || (OWN_MACHINE.has(bare(domain)) && OWN_MACHINE.has(bare(hostname)));
 
 /**
  * Holds what the service says of a challenge against what was asked for: this network and account, and

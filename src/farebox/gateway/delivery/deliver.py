@@ -5,6 +5,7 @@ from typing import Final
 
 from farebox.gateway.delivery.attempt import DeliveryAttempt, DeliveryFault, NotDelivered
 from farebox.gateway.delivery.keep_response import ResponseKeeper
+from farebox.gateway.delivery.kept_response import KeptResponse
 from farebox.gateway.delivery.outcome import NoAttemptLeft, NotServed
 from farebox.gateway.delivery.pass_response import (
     AttemptLost,
@@ -121,7 +122,7 @@ class Deliverer:
             raise
         one.check()
         if held is not None:
-            await passed.pass_whole(held, is_stored=True)
+            await self._pass_stored(one, held, passed)
             return None
         await one.record_sending()
         limited = _limit(request, writer)
@@ -136,6 +137,16 @@ class Deliverer:
             if passed.is_started:
                 raise ResponseCut(fault) from error
         return failed
+
+    async def _pass_stored(
+        self, one: DeliveryAttempt, held: KeptResponse, passed: PassedResponse
+    ) -> None:
+        try:
+            await passed.pass_whole(held, is_stored=True)
+        except BuyerLeft:
+            if not passed.is_recorded:
+                await one.give_back()
+            raise
 
     async def _call(
         self, one: DeliveryAttempt, request: UpstreamRequest, passed: PassedResponse
