@@ -27,7 +27,7 @@ class WireCase:
     """A request with the status that is right.
 
     `there` and `absent` are headers that the response must and must not have; `says` and `omits`
-    are texts for its body and for the challenge in its header.
+    are texts for its headers (names in lower case), its body and the challenge.
     """
 
     target: str
@@ -60,8 +60,10 @@ class _Answer:
 
     @property
     def text(self) -> str:
-        """The body and the challenge in the header, without blanks between their members."""
-        return f"{self.body}\n{_decoded(self.headers.get(_CHALLENGE, ''))}".replace(": ", ":")
+        """The headers, the body and the challenge among them, without blanks between members."""
+        fields = "\n".join(f"{name}: {value}" for name, value in self.headers.items())
+        challenge = _decoded(self.headers.get(_CHALLENGE, ""))
+        return f"{fields}\n{self.body}\n{challenge}".replace(": ", ":")
 
 
 async def faults_of(url: str, cases: Sequence[WireCase]) -> list[str]:

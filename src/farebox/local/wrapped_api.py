@@ -22,6 +22,7 @@ class WrappedApi:
         self.is_broken = False
         self.port = 0
         self.responses = 0  # to requests other than HEAD
+        self.targets: set[str] = set()  # of those requests
 
     @asynccontextmanager
     async def serving(self, tls: ssl.SSLContext) -> AsyncIterator[None]:
@@ -46,6 +47,7 @@ class WrappedApi:
             )
             if not head.startswith(b"HEAD "):
                 self.responses += 1
+                self.targets.add(head.split(b" ", 2)[1].decode())
                 writer.write(body)
             await writer.drain()
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
