@@ -125,6 +125,15 @@ async def test_condition_or_other_method_of_the_buyer_reaches_no_upstream(
         assert (answer.status, answer.headers["x-done"]) == (200, "GET")
 
 
+async def test_control_override_of_the_method_has_another_one_executed(
+    opened: Opened, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_headers, "_PREFIXES", ())
+    async with _selling(opened, database, _obliging, has_credential=False) as (at, _):
+        answer = await at.pay(headers={"x-http-method-override": "DELETE"})
+    assert (answer.status, answer.headers["x-done"]) == (200, "DELETE")
+
+
 async def test_control_condition_turns_a_response_into_an_owed_one(
     opened: Opened, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
