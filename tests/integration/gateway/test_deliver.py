@@ -423,6 +423,16 @@ async def test_buyer_who_has_left_before_the_call_makes_no_attempt(attempt: Atte
         )  # fmt: skip
 
 
+async def leave_during_the_call(it: Attempted, upstream: GatedUpstream) -> None:
+    """The buyer leaves while the upstream answers: the response is stored."""
+    delivering = asyncio.create_task(it.deliver(may_repeat=False))
+    await until(lambda: it.seller.upstream.requests)
+    it.buyer.has_left = True
+    upstream.gate.set()
+    with pytest.raises(BuyerLeft):
+        await delivering
+
+
 class LeavingResponse(RecordedResponse):
     """A buyer who gives a sign once, and then none."""
 
@@ -437,12 +447,7 @@ async def test_buyer_who_leaves_before_a_stored_response_makes_no_attempt(
 ) -> None:
     upstream = GatedUpstream(b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsunny")
     async with attempt(upstream.answer) as it:
-        delivering = asyncio.create_task(it.deliver(may_repeat=False))
-        await until(lambda: it.seller.upstream.requests)
-        it.buyer.has_left = True
-        upstream.gate.set()
-        with pytest.raises(BuyerLeft):
-            await delivering
+        await leave_during_the_call(it, upstream)
         attempts = (await it.row()).attempts
         await it.begin()
         it.buyer = LeavingResponse()
@@ -457,12 +462,7 @@ async def test_response_that_waits_and_cannot_be_opened_is_not_asked_for_again(
 ) -> None:
     upstream = GatedUpstream(b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsunny")
     async with attempt(upstream.answer) as it:
-        delivering = asyncio.create_task(it.deliver(may_repeat=False))
-        await until(lambda: it.seller.upstream.requests)
-        it.buyer.has_left = True
-        upstream.gate.set()
-        with pytest.raises(BuyerLeft):
-            await delivering
+        await leave_during_the_call(it, upstream)
         it.buyer.has_left = False
         await it.begin()
         async with it.database.connection() as db:
