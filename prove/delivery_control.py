@@ -17,6 +17,7 @@ TIMES: Final = {
         "HOLD_S: Final = 75.0",
         "\n\nHOLD_S = 6.0\nATTEMPT_EXTRA_S = 3.0\n_HELD_FOR = timedelta(seconds=HOLD_S)\n",
     ),
+    "gateway/delivery/deliver.py": ("_RECORD_S: Final = 5.0", "\n\n_RECORD_S = 0.5\n"),
     "gateway/delivery/reconcile.py": (
         "EVERY_S: Final = 5.0",
         "\n\nEVERY_S, _HELD_FOR = 0.5, timedelta(seconds=3)\n_UNCLAIMED_FOR = 4 * _HELD_FOR\n",
