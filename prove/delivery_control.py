@@ -41,7 +41,7 @@ GatewayReconciler.reconcile = _reconcile_nothing
 """
 
 
-_UNJUDGED: Final = """
+UNJUDGED: Final = """
 
 async def _reserve_unjudged(self, request):
     return await self._reserve(request, None)
@@ -172,10 +172,10 @@ _BROKEN: Final[dict[Control, dict[str, str]]] = {
     Control.REPEATS: {"gateway/delivery/pay.py": _REPEATS},
     Control.RECEIPT: {"gateway/responses.py": _NO_RECEIPT},
     Control.RECONCILER: {"gateway/delivery/reconcile.py": _NO_RECONCILER},
-    Control.PRICE: {"gateway/delivery/pay.py": _UNJUDGED + _RESERVES, _PAYMENT: _BY_NONCE},
+    Control.PRICE: {"gateway/delivery/pay.py": UNJUDGED + _RESERVES, _PAYMENT: _BY_NONCE},
     Control.FOREIGN: {
         "gateway/delivery/landing.py": _FOREIGN,
-        "gateway/delivery/pay.py": _UNJUDGED,
+        "gateway/delivery/pay.py": UNJUDGED,
     },
     Control.STARVED: {"gateway/delivery/payment_store.py": _OLDEST},
     Control.HASTY: {"submission/deliver.py": _HASTY},

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Final
 
 from prove.broken_build import sources_with_ends
-from prove.delivery_control import TIMES
+from prove.delivery_control import TIMES, UNJUDGED
 from prove.limits_case import LimitsCase, LimitsOutcome
 
 _MODULE: Final = "gateway/delivery/reservation_store.py"
 _START: Final = "async def reserve("
+_PAY: Final = "gateway/delivery/pay.py"
 _UNLIMITED: Final = """
 
 _RESERVE = (
@@ -54,5 +55,8 @@ def broken_sources(folder: Path, control: Control) -> Path:
     Raises:
         RunFailed: the sources lack the text that is replaced.
     """
-    end = _UNLIMITED if control is Control.UNLIMITED else _UNCOUNTED
-    return sources_with_ends(folder, {**TIMES, _MODULE: (_START, end)})
+    ends = {**TIMES, _MODULE: (_START, _UNLIMITED)}
+    if control is Control.UNCOUNTED:  # a refused payment that is judged first reserves nothing
+        start, known = TIMES[_PAY]
+        ends |= {_MODULE: (_START, _UNCOUNTED), _PAY: (start, known + UNJUDGED)}
+    return sources_with_ends(folder, ends)
