@@ -6,8 +6,8 @@ part, each client a share of that part, and who comes with nothing under way wai
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -42,14 +42,14 @@ class SharedRoom:
     """
 
     def __init__(self, units: int) -> None:
-        self.free = units
+        self._units = self.free = units
         self._held: Counter[str] = Counter()
         self._of_new = 0
 
     @property
     def taken(self) -> int:
         """The units that all shares hold."""
-        return self._held.total()
+        return self._units - self.free
 
     def held_by(self, share: Share) -> int:
         """The units that the share holds."""
@@ -61,7 +61,7 @@ class SharedRoom:
         return self._held[share.name] + units <= left
 
     def take(self, share: Share, units: int = 1) -> None:
-        """Take units, which `release` gives back; whoever takes them has looked whether it may."""
+        """Take units, which `release` gives back, once `has_room_for` has said that it may."""
         self._move(share, units)
 
     def release(self, share: Share, units: int = 1) -> None:
@@ -96,16 +96,10 @@ class SlotLimits:
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """The client that asks for a slot, under the name of its share, and the purpose."""
+    """The client that asks for a slot, by its share, and the purpose."""
 
     purpose: IntEnum  # the more urgent first
-    client: str
-    is_new: bool = False  # as that of its share
-
-    @property
-    def share(self) -> Share:
-        """The share of the client."""
-        return Share(self.client, self.is_new)
+    share: Share
 
 
 class Slots:
@@ -119,6 +113,24 @@ class Slots:
         self._slots, self._limits = slots, limits
         self._rooms = {purpose: SharedRoom(each.total) for purpose, each in limits.items()}
         self._waiting: dict[Requester, deque[asyncio.Future[None]]] = {}
+
+    @classmethod
+    def undivided(cls, limits: SlotLimits) -> "Slots":
+        """Slots of one purpose, `AnyPurpose.ANY`."""
+        return cls(limits.total, {AnyPurpose.ANY: limits})
+
+    @asynccontextmanager
+    async def hold(self, requester: Requester) -> AsyncIterator[None]:
+        """Take a slot for the block.
+
+        Raises:
+            NoSlot: none became free in time.
+        """
+        await self.take(requester)
+        try:
+            yield
+        finally:
+            self.release(requester)
 
     async def take(self, requester: Requester) -> None:
         """Take a slot, which `release` gives back.
@@ -151,7 +163,7 @@ class Slots:
         limits, room = self._limits[requester.purpose], self._rooms[requester.purpose]
         if room.free < 1 or sum(each.taken for each in self._rooms.values()) >= self._slots:
             return False
-        of_new = limits.per_new_client if requester.is_new else None
+        of_new = limits.per_new_client if requester.share.is_new else None
         if self._count(requester) >= (limits.per_client if of_new is None else of_new):
             return False
         return not limits.is_divided or room.has_room_for(requester.share)

@@ -138,7 +138,7 @@ class PaidCalls:
     async def _complete(self, call: PreparedCall, sender: Sender) -> CallResponse:
         """Wait for the response; an unpaid call ends with its caller, a paid one is completed."""
         has_payment = call.signature is not None
-        requester = Requester(CallKind.PAID if has_payment else CallKind.UNPAID, sender[SHARE].name)
+        requester = Requester(CallKind.PAID if has_payment else CallKind.UNPAID, sender[SHARE])
         try:
             await self._slots.take(requester)
         except NoSlot:

@@ -133,7 +133,7 @@ class SystemLookup:
     """
 
     def __init__(self, *, limit: int = MAX_LOOKUPS) -> None:
-        self._slots = Slots(limit, {AnyPurpose.ANY: limits_of_lookups(limit)})
+        self._slots = Slots.undivided(limits_of_lookups(limit))
         self._under_way: dict[str, _Answer] = {}
         self._kept: dict[str, tuple[float, tuple[IPAddress, ...]]] = {}  # the oldest first
 
@@ -172,7 +172,7 @@ class SystemLookup:
         Raises:
             CallNotSent: the owner has no slot, or the system grants no further thread.
         """
-        requester = Requester(AnyPurpose.ANY, owner.name, owner.is_new)
+        requester = Requester(AnyPurpose.ANY, owner)
         try:
             await self._slots.take(requester)
         except NoSlot:

@@ -10,7 +10,7 @@ from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage, Refusal
 from farebox.kernel.secret import Secret
-from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, SlotLimits, Slots
+from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, Share, SlotLimits, Slots
 from farebox.search.finding.candidates import Candidates, Result
 from farebox.search.finding.cursor import BadCursor, Standpoint, read_cursor, write_cursor
 from farebox.search.finding.explain import QueryExplanation, WhyThere, explain_page
@@ -97,7 +97,7 @@ class Search:
         self._database, self._clock = database, clock
         most = database.connections
         limits = SlotLimits(most, per_client=most, wait_s=_SLOT_S, next_wait_s=_SLOT_S)
-        self._slots = Slots(most, {AnyPurpose.ANY: limits})
+        self._slots = Slots.undivided(limits)
         self._meaning = meaning
         self._meanings = meanings
         self._understanding = Understanding(
@@ -125,15 +125,11 @@ class Search:
         """
         if not request.query.strip():
             raise QueryRequired
-        requester = Requester(AnyPurpose.ANY, client)
         try:
-            await self._slots.take(requester)
+            async with self._slots.hold(Requester(AnyPurpose.ANY, Share(client))):
+                return await self._find(request)
         except NoSlot:
             raise SearchesBusy from None
-        try:
-            return await self._find(request)
-        finally:
-            self._slots.release(requester)
 
     async def _find(self, request: SearchRequest) -> SearchPage:
         key = await self._signing_key()

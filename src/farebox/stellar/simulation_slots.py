@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import Final
 
 from farebox.kernel.networks import Network
-from farebox.kernel.slots import NoSlot, Requester, SlotLimits, Slots
+from farebox.kernel.slots import NoSlot, Requester, Share, SlotLimits, Slots
 from farebox.stellar.rpc import RawSimulation, RpcUnavailable
 from farebox.stellar.soroban_rpc import SorobanRpc
 
@@ -41,7 +41,7 @@ def simulating_for(purpose: SimulationPurpose, client: str) -> Iterator[None]:
 
     Previews and polls run through the parts that build runs, and must not take the slots of runs.
     """
-    token = _current.set(Requester(purpose, client))
+    token = _current.set(Requester(purpose, Share(client)))
     try:
         yield
     finally:
@@ -117,10 +117,7 @@ class SimulationSlots:
     @asynccontextmanager
     async def _slot(self, requester: Requester) -> AsyncIterator[None]:
         try:
-            await self._slots.take(requester)
+            async with self._slots.hold(requester):
+                yield
         except NoSlot:
             raise NoSimulationSlot(self._network) from None
-        try:
-            yield
-        finally:
-            self._slots.release(requester)

@@ -18,7 +18,7 @@ from farebox.kernel.caller import Caller, CallerKind, OwnerId
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.kernel.slots import Requester
+from farebox.kernel.slots import Requester, Share
 from farebox.local.devnet import Devnet, Scene
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.resolve import LoopbackResolver, PinnedAddress
@@ -194,7 +194,7 @@ async def test_checks_take_previews_slots_and_of_them_a_share() -> None:
         flood += check(replace(CALLER, site="2001:db8:1::/48"), 1)
         await until(lambda: node.asked == limits.per_client + 1)
         for purpose in (SimulationPurpose.SETTLEMENT, SimulationPurpose.AUTOMATION):
-            flood.append(asyncio.ensure_future(slots.simulate("", Requester(purpose, "x"))))
+            flood.append(asyncio.ensure_future(slots.simulate("", Requester(purpose, Share("x")))))
         await until(lambda: node.asked == limits.per_client + 3)
         for each in flood:
             each.cancel()

@@ -433,16 +433,14 @@ async def leave_during_the_call(it: Attempted, upstream: GatedUpstream) -> None:
         await delivering
 
 
-class LeavingResponse(RecordedResponse):
-    """A buyer who gives a sign once, and then none."""
+class SilentResponse(RecordedResponse):
+    """A buyer who gives no sign, and is not known to have left."""
 
     async def wait_until_taken(self) -> None:
-        if self.has_left:
-            raise BuyerLeft
-        self.has_left = True
+        raise BuyerLeft
 
 
-async def test_buyer_who_leaves_before_a_stored_response_makes_no_attempt(
+async def test_buyer_who_gives_no_sign_before_a_stored_response_makes_no_attempt(
     attempt: Attempt,
 ) -> None:
     upstream = GatedUpstream(b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsunny")
@@ -450,7 +448,7 @@ async def test_buyer_who_leaves_before_a_stored_response_makes_no_attempt(
         await leave_during_the_call(it, upstream)
         attempts = (await it.row()).attempts
         await it.begin()
-        it.buyer = LeavingResponse()
+        it.buyer = SilentResponse()
         with pytest.raises(BuyerLeft):
             await it.deliver(may_repeat=False)
         row = await it.row()

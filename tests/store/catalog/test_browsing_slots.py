@@ -7,7 +7,7 @@ import pytest
 from farebox.catalog.browsing import browse as browse_module
 from farebox.catalog.browsing.browse import Browse, BrowsingBusy
 from farebox.catalog.listing import ListingFilters
-from farebox.kernel.slots import Requester
+from farebox.kernel.slots import Requester, Share
 from farebox.storage.pool import Database
 
 MANY = 8
@@ -36,7 +36,9 @@ async def test_page_of_another_client_goes_before_those_of_one_with_many(
 async def test_control_page_of_another_client_waits_for_all_in_one_queue(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browse_module, "Requester", lambda purpose, _: Requester(purpose, ""))
+    monkeypatch.setattr(
+        browse_module, "Requester", lambda purpose, _: Requester(purpose, Share(""))
+    )
     ended = await end_order(database, [*["many"] * MANY, "one"])
     assert ended.index("one") >= MANY // 2
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from farebox.kernel.slots import Requester
+from farebox.kernel.slots import Requester, Share
 from farebox.search import search as search_module
 from farebox.search.search import Search, SearchesBusy, SearchRequest
 from farebox.storage.pool import Database
@@ -45,7 +45,9 @@ async def test_search_of_another_client_goes_before_those_of_one_with_many(
 async def test_control_search_of_another_client_waits_for_all_in_one_queue(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_module, "Requester", lambda purpose, _: Requester(purpose, ""))
+    monkeypatch.setattr(
+        search_module, "Requester", lambda purpose, _: Requester(purpose, Share(""))
+    )
     ended = await end_order(database, [*["many"] * MANY, "one"])
     assert ended.index("one") >= MANY // 2
 

@@ -9,7 +9,7 @@ from farebox.facilitator.verification.verdict import Rejected, SignedTransfer
 from farebox.facilitator.verification.verify import VerificationNetwork, Verifier
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller
-from farebox.kernel.slots import Requester
+from farebox.kernel.slots import Requester, Share
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.rpc import FeeStats, RawSimulation
 from farebox.stellar.simulation_slots import SimulationPurpose
@@ -20,7 +20,7 @@ from support.manual_clock import START, ManualClock
 
 MISSING = "HostError: Error(Storage, MissingValue)"
 REFUSED = "HostError: Error(Auth, InvalidAction)"
-REQUESTER = Requester(SimulationPurpose.VERIFICATION, "a client")
+REQUESTER = Requester(SimulationPurpose.VERIFICATION, Share("a client"))
 NEWEST = 100  # the ledger seen here
 
 

@@ -46,7 +46,7 @@ def test_units_that_are_given_back_are_free_again() -> None:
 
 
 async def taken(slots: Slots, client: str, times: int, *, is_new: bool = False) -> int:
-    requester = Requester(AnyPurpose.ANY, client, is_new)
+    requester = Requester(AnyPurpose.ANY, Share(client, is_new))
     results = await asyncio.gather(
         *(slots.take(requester) for _ in range(times)), return_exceptions=True
     )

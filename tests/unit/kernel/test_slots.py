@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from farebox.kernel.slots import AnyPurpose, Requester, SlotLimits, Slots
+from farebox.kernel.slots import AnyPurpose, Requester, Share, SlotLimits, Slots
 
 MANY = 20
 TOTAL = 3
@@ -15,7 +15,7 @@ async def _served(slots: Slots, *, greedy: int) -> list[str]:
     order: list[str] = []
 
     async def use(client: str) -> None:
-        requester = Requester(AnyPurpose.ANY, client)
+        requester = Requester(AnyPurpose.ANY, Share(client))
         await slots.take(requester)
         order.append(client)
         await asyncio.sleep(0)

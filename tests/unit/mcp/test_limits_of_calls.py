@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from farebox.kernel.slots import NoSlot, Requester, Slots
+from farebox.kernel.slots import NoSlot, Requester, Share, Slots
 from farebox.mcp import paid_call
 from farebox.mcp.paid_call import CallKind, limits_of_calls
 
@@ -11,7 +11,7 @@ from farebox.mcp.paid_call import CallKind, limits_of_calls
 async def _take(slots: Slots, kind: CallKind, client: str, times: int) -> int:
     """Return how many slots a client got."""
     got = await asyncio.gather(
-        *(slots.take(Requester(kind, client)) for _ in range(times)), return_exceptions=True
+        *(slots.take(Requester(kind, Share(client))) for _ in range(times)), return_exceptions=True
     )
     return sum(not isinstance(each, NoSlot) for each in got)
 

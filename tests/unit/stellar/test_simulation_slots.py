@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from farebox.kernel.networks import Network
-from farebox.kernel.slots import Requester
+from farebox.kernel.slots import Requester, Share
 from farebox.stellar.rpc import RawSimulation, RpcUnavailable
 from farebox.stellar.simulation_slots import (
     SimulationPurpose,
@@ -51,7 +51,7 @@ class Stand:
         """Request `count` simulations and return their names."""
         names = [f"{purpose.name} {client} {len(self.requested) + n}" for n in range(count)]
         for name in names:
-            simulating = self.slots.simulate(name, Requester(purpose, client))
+            simulating = self.slots.simulate(name, Requester(purpose, Share(client)))
             self.requested[name] = asyncio.ensure_future(simulating)
         await _settled()
         return names

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from farebox.facilitator.verification.verify import Simulator
 from farebox.kernel.addresses import ZERO_ACCOUNT, Address
 from farebox.kernel.caller import OwnerId
-from farebox.kernel.slots import Requester
+from farebox.kernel.slots import Requester, Share
 from farebox.stellar.auth_entries import MAX_ENTRIES, AuthEntry, read_entry
 from farebox.stellar.ledger_clock import ClockStale
 from farebox.stellar.returned_value import read_returned_value
@@ -99,7 +99,7 @@ class RunSimulator:
 
 
 def _requester_of(owner: OwnerId) -> Requester:
-    return current_requester() or Requester(SimulationPurpose.AUTOMATION, owner)
+    return current_requester() or Requester(SimulationPurpose.AUTOMATION, Share(owner))
 
 
 def unavailable_code(outage: RpcUnavailable | ClockStale) -> str:

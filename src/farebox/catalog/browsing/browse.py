@@ -10,7 +10,7 @@ from typing import Final
 from farebox.catalog.browsing.store import find_page, get_listings
 from farebox.catalog.listing import Listing, ListingFilters
 from farebox.kernel.errors import Outage
-from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, SlotLimits, Slots
+from farebox.kernel.slots import AnyPurpose, NoSlot, Requester, Share, SlotLimits, Slots
 from farebox.storage.pool import Database
 
 _SLOT_S: Final = 2.0  # the longest wait for one of the connections
@@ -46,7 +46,7 @@ class Browse:
         self._database = database
         most = max(1, database.connections - 1)
         limits = SlotLimits(most, per_client=most, wait_s=_SLOT_S, next_wait_s=_SLOT_S)
-        self._slots = Slots(most, {AnyPurpose.ANY: limits})
+        self._slots = Slots.undivided(limits)
 
     async def read_page(
         self, filters: ListingFilters, *, limit: int, offset: int, client: str = ""
@@ -59,15 +59,11 @@ class Browse:
             BrowsingBusy: too many others are under way.
             DatabaseUnavailable: the catalog cannot be read.
         """
-        requester = Requester(AnyPurpose.ANY, client)
+        requester = Requester(AnyPurpose.ANY, Share(client))
         try:
-            await self._slots.take(requester)
-        except NoSlot:
-            raise BrowsingBusy from None
-        try:
-            async with self._database.connection() as db:
+            async with self._slots.hold(requester), self._database.connection() as db:
                 page = await find_page(db, filters, limit=limit, offset=offset)
                 listings = await get_listings(db, page.ids) if page.ids else []
-        finally:
-            self._slots.release(requester)
+        except NoSlot:
+            raise BrowsingBusy from None
         return BrowsePage(tuple(listings), limit, offset, page.total)

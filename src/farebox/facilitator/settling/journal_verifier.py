@@ -19,7 +19,7 @@ from farebox.facilitator.verification.verdict import Accepted, Rejected, SignedT
 from farebox.facilitator.verification.verify import PaymentJudge
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller
-from farebox.kernel.slots import Requester
+from farebox.kernel.slots import Requester, Share
 from farebox.stellar.simulation_slots import SimulationPurpose
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.x402.payment import Payment
@@ -69,7 +69,7 @@ class JournalVerifier:
         transfer = self._verifier.examine(payment)
         if isinstance(transfer, Rejected):
             return transfer
-        requester = Requester(SimulationPurpose.VERIFICATION, client)
+        requester = Requester(SimulationPurpose.VERIFICATION, Share(client))
         verdict = await self._verifier.judge(transfer, requester, caller=caller)
         if isinstance(verdict, Accepted):
             return verdict

@@ -41,7 +41,7 @@ from farebox.facilitator.verification.verify import PaymentJudge
 from farebox.kernel.caller import Caller, budget_owner
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.kernel.slots import Requester
+from farebox.kernel.slots import Requester, Share
 from farebox.stellar.simulation_slots import SimulationPurpose
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.submission.fate import SentEnvelope
@@ -205,7 +205,7 @@ class Settler:
         return True
 
     async def _judge(self, request: SettleRequest) -> Verdict:
-        requester = Requester(SimulationPurpose.SETTLEMENT, request.client)
+        requester = Requester(SimulationPurpose.SETTLEMENT, Share(request.client))
         return await self._verifier.judge(request.transfer, requester, caller=request.caller)
 
     async def _settle_first(self, request: SettleRequest, *, began: float) -> SettleOutcome:

@@ -5,7 +5,6 @@ from typing import Final
 
 from farebox.gateway.delivery.attempt import DeliveryAttempt, DeliveryFault, NotDelivered
 from farebox.gateway.delivery.keep_response import ResponseKeeper
-from farebox.gateway.delivery.kept_response import KeptResponse
 from farebox.gateway.delivery.outcome import NoAttemptLeft, NotServed
 from farebox.gateway.delivery.pass_response import (
     AttemptLost,
@@ -122,7 +121,7 @@ class Deliverer:
             raise
         one.check()
         if held is not None:
-            await self._pass_stored(one, held, passed)
+            await passed.pass_whole(held, is_stored=True)
             return None
         await one.record_sending()
         limited = _limit(request, writer)
@@ -137,16 +136,6 @@ class Deliverer:
             if passed.is_started:
                 raise ResponseCut(fault) from error
         return failed
-
-    async def _pass_stored(
-        self, one: DeliveryAttempt, held: KeptResponse, passed: PassedResponse
-    ) -> None:
-        try:
-            await passed.pass_whole(held, is_stored=True)
-        except BuyerLeft:
-            if not passed.is_recorded:
-                await one.give_back()
-            raise
 
     async def _call(
         self, one: DeliveryAttempt, request: UpstreamRequest, passed: PassedResponse

@@ -122,7 +122,9 @@ class PassedResponse:
                 if len(body) > self._kept_bytes:
                     break
             else:
-                await self.pass_whole(KeptResponse(response.status, tuple(headers), bytes(body)))
+                whole = KeptResponse(response.status, tuple(headers), bytes(body))
+                await self._check_buyer_of(whole)
+                await self.pass_whole(whole)
                 return
         length = None if events is not None else _length_of(response)
         await self._record.confirm()
@@ -136,16 +138,21 @@ class PassedResponse:
             await self._pass_events(response.status, self._take(start, parts), events)
 
     async def pass_whole(self, response: KeptResponse, *, is_stored: bool = False) -> None:
-        """Record a response and pass it on; a buyer who leaves after that finds it stored."""
-        try:
-            await check_buyer(self._writer)
-        except BuyerLeft:
-            self.whole = response if self._kept_bytes else None
-            raise
+        """Record a response and pass it on; a buyer who leaves after that finds it stored.
+
+        Its caller has just checked that the buyer is there.
+        """
         kept = response if self._kept_bytes and not is_stored else None
         await self._deliver(response.status, kept)
         await self._writer.start(response.status, list(response.headers), length=len(response.body))
         await self._writer.write(response.body, is_last=True)
+
+    async def _check_buyer_of(self, whole: KeptResponse) -> None:
+        try:
+            await check_buyer(self._writer)
+        except BuyerLeft:
+            self.whole = whole if self._kept_bytes else None
+            raise
 
     async def _pass_body(
         self, status: int, parts: AsyncIterator[bytes], length: int | None

@@ -66,7 +66,7 @@ class WrapperCheck:
     ) -> None:
         self._client, self._checks, self._credentials = client, checks, credentials
         self._gateway, self._clock = gateway, clock
-        self._slots = Slots(MAX_CALLS, {AnyPurpose.ANY: _SLOTS})
+        self._slots = Slots.undivided(_SLOTS)
 
     async def check(self, wrapper: Wrapper, caller: Caller) -> CheckedWrapper:
         """Check the caller's wrapper, enabled or not.
@@ -106,11 +106,6 @@ class WrapperCheck:
         Raises:
             CallNotSent: this service had no room for it.
         """
-        requester = Requester(AnyPurpose.ANY, share.name)
-        try:
-            await self._slots.take(requester)
-        except NoSlot:
-            raise CallNotSent(NotSentReason.BUSY) from None
         request = OutboundRequest(
             wrapper.settings.upstream.url,
             method="HEAD",
@@ -119,14 +114,17 @@ class WrapperCheck:
             owner=share,
         )
         try:
-            async with self._client.call(request) as response:
+            async with (
+                self._slots.hold(Requester(AnyPurpose.ANY, share)),
+                self._client.call(request) as response,
+            ):
                 return None, response.status
+        except NoSlot:
+            raise CallNotSent(NotSentReason.BUSY) from None
         except (CallRefused, CallNotSent, CallOutcomeUnknown) as error:
             if isinstance(error, CallNotSent) and error.is_own_congestion:
                 raise
             return f"The upstream cannot be called: {error.reason.value}.", None
-        finally:
-            self._slots.release(requester)
 
 
 def _offer(wrapper: Wrapper, gateway: GatewayUrl) -> dict[str, Any]:

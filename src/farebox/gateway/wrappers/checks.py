@@ -93,7 +93,7 @@ class NetworkChecks:
 async def _check_balance(term: WrapperTerm, network: PaymentNetwork, share: Share) -> None:
     """Check, by a simulated call, that the recipient can hold the token."""
     envelope = balance_envelope(term.asset, term.pay_to)
-    requester = Requester(SimulationPurpose.PREVIEW, share.name)
+    requester = Requester(SimulationPurpose.PREVIEW, share)
     answer = await network.simulations.simulate(envelope, requester)
     simulation = read_simulation(answer.result)
     match simulation:

@@ -18,7 +18,7 @@ from farebox.automation.proposing.proposals_http import (
     ShowSession,
 )
 from farebox.kernel.caller import Caller, CallerKind, OwnerId
-from farebox.kernel.slots import Requester
+from farebox.kernel.slots import Requester, Share
 from farebox.stellar.simulation_slots import SimulationPurpose, current_requester
 from farebox.web.guard import KEY as CALLER
 from farebox.web.request_context import KEY as CONTEXT
@@ -75,9 +75,9 @@ async def _requester_of(route: str, *, is_established: bool) -> Requester | None
 
 @pytest.mark.parametrize("route", ROUTES)
 async def test_route_of_plans_simulates_in_the_callers_share_of_previews(route: str) -> None:
-    known = Requester(SimulationPurpose.PREVIEW, OWNER)
+    known = Requester(SimulationPurpose.PREVIEW, Share(OWNER))
     assert await _requester_of(route, is_established=True) == known
-    free = Requester(SimulationPurpose.PREVIEW, SITE)
+    free = Requester(SimulationPurpose.PREVIEW, Share(SITE))
     assert await _requester_of(route, is_established=False) == free
 
 
