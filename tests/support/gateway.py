@@ -1,5 +1,6 @@
 """The gateway's endpoint in process, in front of a TLS upstream, with a scripted settler."""
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -75,6 +76,19 @@ def lands(database: Database) -> OutcomeOf:
         return Settled(identity, digest, HASH)
 
     return outcome_of
+
+
+class HeldSettlement:
+    """Every payment lands, once `gate` is open; `settling` is set when one is to be settled."""
+
+    def __init__(self, database: Database) -> None:
+        self.settling, self.gate = asyncio.Event(), asyncio.Event()
+        self._land = lands(database)
+
+    async def __call__(self, identity: PaymentIdentity, digest: bytes) -> Outcome:
+        self.settling.set()
+        await self.gate.wait()
+        return await self._land(identity, digest)
 
 
 def always(outcome: Outcome) -> OutcomeOf:

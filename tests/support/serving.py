@@ -60,3 +60,20 @@ async def exchange(address: tuple[str, int], sent: bytes, *, ends: bool = False)
         return await asyncio.wait_for(reader.read(), 20)
     finally:
         writer.close()
+
+
+@asynccontextmanager
+async def connected(
+    address: tuple[str, int],
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Open a connection, which is reset at the end."""
+    reader, writer = await asyncio.open_connection(*address)
+    try:
+        yield reader, writer
+    finally:
+        writer.transport.abort()
+
+
+def statuses_of(answers: bytes) -> list[int]:
+    """The statuses of the responses in what was read, interim ones among them."""
+    return [int(part[:3]) for part in answers.split(b"HTTP/1.1 ")[1:]]

@@ -18,7 +18,7 @@ MAX_LOOKUPS: Final = 128  # under way, each in a thread
 LOOKUP_S: Final = 3.0  # the longest wait for an answer: calls wait for ten times as long
 KEPT_S: Final = 10.0  # that an answer with addresses is used again
 _MAX_KEPT: Final = 4096  # answers
-_MAX_ADDRESSES: Final = 32  # of an answer that is kept: whoever runs a nameserver chooses how many
+_MAX_ADDRESSES: Final = 32  # of an answer that is kept: a nameserver may send thousands
 _NEW_SHARES: Final = 64  # a new owner has one of so many parts of the lookups
 _SLOT_S: Final = 1.0
 
@@ -128,8 +128,8 @@ class SystemLookup:
     A nameserver that does not respond blocks its thread until the system gives up, 30 s with common
     settings, and whoever runs one chooses how many names it has. So owners divide the `limit`
     threads, a name has one that all who ask for it wait for, and they wait for 3 s at most.
-    Addresses that were found are used again for some seconds; whoever connects to one judges it
-    each time, as a new one.
+    Addresses that were found are used again for some seconds; each connection judges its address
+    anew.
     """
 
     def __init__(self, *, limit: int = MAX_LOOKUPS) -> None:

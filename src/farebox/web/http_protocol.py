@@ -16,7 +16,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from farebox.kernel.error_codes import ErrorCode
 from farebox.web.connections import (
     AllowedHosts,
-    HalfClosableCycle,
     HeadBuffer,
     HoldableFlow,
     OpenConnections,
@@ -25,6 +24,7 @@ from farebox.web.connections import (
     without_port,
 )
 from farebox.web.error_responses import EarlyResponse
+from farebox.web.half_closed import HalfClosableCycle
 from farebox.web.request_context import new_request_id
 from farebox.web.written_bytes import UNTIL_TAKEN
 

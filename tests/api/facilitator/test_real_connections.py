@@ -54,21 +54,27 @@ async def _status(reader: asyncio.StreamReader) -> int:
     return int(line.split()[1])
 
 
+def _notice_sending(stage: Stage) -> asyncio.Event:
+    """Return what is set when the node has answered that it has an envelope."""
+    sent = asyncio.Event()
+
+    async def noticed(call: node_proxy.Call, forward: node_proxy.Forward) -> Json:
+        del call
+        answer: Json = await forward()
+        sent.set()
+        return answer
+
+    stage.node().on("sendTransaction", noticed)
+    return sent
+
+
 @case("PV-158")
 @promise("error:never-a-double-charge")
 async def test_disconnected_caller_collects_its_success_later(
     stage: Stage, served: ServeProcess
 ) -> None:
     body = (await stage.draft()).request()
-    sent = asyncio.Event()
-
-    async def noticed(call: node_proxy.Call, forward: node_proxy.Forward) -> Json:
-        del call
-        answer = await forward()
-        sent.set()
-        return answer
-
-    stage.node().on("sendTransaction", noticed)
+    sent = _notice_sending(stage)
     raw = msgspec.json.encode(body)
     _, writer = await _connect(served)
     writer.write(_head("/settle", f"content-length: {len(raw)}") + raw)
@@ -88,15 +94,7 @@ async def test_half_closed_caller_gets_its_success_unless_it_leaves(
 ) -> None:
     """A caller that has closed looks like one that waits, until it is asked for a sign."""
     body = (await stage.draft()).request()
-    sent = asyncio.Event()
-
-    async def noticed(call: node_proxy.Call, forward: node_proxy.Forward) -> Json:
-        del call
-        answer = await forward()
-        sent.set()
-        return answer
-
-    stage.node().on("sendTransaction", noticed)
+    sent = _notice_sending(stage)
     raw = msgspec.json.encode(body)
     reader, writer = await _connect(served)
     writer.write(_head("/settle", f"content-length: {len(raw)}") + raw)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from farebox.web.connections import HalfClosableCycle
+from farebox.web.half_closed import HalfClosableCycle
 from support.agent import Agent
 from support.paid_gateway import PaidGateway
 from support.serving import serving

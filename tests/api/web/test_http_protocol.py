@@ -1,11 +1,8 @@
 """The limits of HTTP connections and request heads, through the real server."""
 
 import asyncio
-import socket
-import struct
 import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 
 import orjson
@@ -17,9 +14,7 @@ from farebox.web.connections import ConnectionLimits
 from farebox.web.http_protocol import FIELDS, HEAD_BYTES, PIPELINED_REQUESTS, URL_BYTES
 from farebox.web.request_body import BodyLimit, BodyTooSlow, read_body
 from farebox.web.responses import send_json
-from farebox.web.written_bytes import UNTIL_TAKEN
-from support.asgi import AsgiClient
-from support.serving import exchange, serving
+from support.serving import connected, exchange, serving, statuses_of
 
 WIDE = ConnectionLimits(1_000, 0)
 GET = b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -69,10 +64,6 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "CHECK_EVERY_S", 0.02)
 
 
-def _statuses(answers: bytes) -> list[int]:
-    return [int(part[:3]) for part in answers.split(b"HTTP/1.1 ")[1:]]
-
-
 def _error(answer: bytes) -> str:
     head, _, body = answer.partition(b"\r\n\r\n")
     assert b"content-type: application/json" in head
@@ -81,17 +72,6 @@ def _error(answer: bytes) -> str:
     assert f"x-request-id: {error['requestId']}".encode() in head
     assert set(error) == {"code", "message", "requestId"}
     return str(error["code"])
-
-
-@asynccontextmanager
-async def _connected(
-    address: tuple[str, int],
-) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    reader, writer = await asyncio.open_connection(*address)
-    try:
-        yield reader, writer
-    finally:
-        writer.transport.abort()
 
 
 def _head_of(size: int) -> bytes:
@@ -127,10 +107,10 @@ def _head_of(size: int) -> bytes:
 async def test_malformed_request_is_refused_in_json(
     app: _App, sent: bytes, status: int, code: str
 ) -> None:
-    async with serving(app) as address, _connected(address) as (reader, writer):
+    async with serving(app) as address, connected(address) as (reader, writer):
         writer.write(sent)
         answer = await asyncio.wait_for(reader.read(), 5)
-    assert (_statuses(answer), _error(answer)) == ([status], code)
+    assert (statuses_of(answer), _error(answer)) == ([status], code)
     assert not app.requests
 
 
@@ -139,7 +119,7 @@ async def test_refused_connection_keeps_no_header_fields_in_memory(app: _App) ->
     async with serving(app) as address, AsyncExitStack() as open_connections:
         before = sys.getallocatedblocks()
         for _ in range(20):
-            reader, writer = await open_connections.enter_async_context(_connected(address))
+            reader, writer = await open_connections.enter_async_context(connected(address))
             writer.write(head)
             assert await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
         per_connection = (sys.getallocatedblocks() - before) / 20
@@ -149,12 +129,12 @@ async def test_refused_connection_keeps_no_header_fields_in_memory(app: _App) ->
 @pytest.mark.parametrize("step", [1_000_000, 1_000, 7])
 async def test_head_at_size_limit_is_read_in_any_chunks(app: _App, step: int) -> None:
     head = _head_of(HEAD_BYTES)
-    async with serving(app) as address, _connected(address) as (reader, writer):
+    async with serving(app) as address, connected(address) as (reader, writer):
         for at in range(0, len(head), step):
             writer.write(head[at : at + step])
             await asyncio.sleep(0)
         answer = await asyncio.wait_for(reader.read(), 10)
-    assert _statuses(answer) == [200]
+    assert statuses_of(answer) == [200]
 
 
 async def test_url_and_header_count_at_limit_are_read(app: _App) -> None:
@@ -162,14 +142,14 @@ async def test_url_and_header_count_at_limit_are_read(app: _App) -> None:
     fields = b"Host: x\r\nConnection: close\r\n" + b"a:b\r\n" * (FIELDS - 2)
     async with serving(app) as address:
         answer = await exchange(address, b"GET " + path + b" HTTP/1.1\r\n" + fields + b"\r\n")
-    assert _statuses(answer) == [200]
+    assert statuses_of(answer) == [200]
 
 
 async def test_pipelined_requests_are_answered_in_order_one_at_a_time(app: _App) -> None:
     app.gate.clear()
     count = PIPELINED_REQUESTS - 1
     sent = b"".join(GET % number for number in range(count)) + CLOSE
-    async with serving(app) as address, _connected(address) as (reader, writer):
+    async with serving(app) as address, connected(address) as (reader, writer):
         writer.write(sent)
         await app.arrived.wait()
         await asyncio.sleep(0.05)  # time in which none of the others may be handled
@@ -177,12 +157,12 @@ async def test_pipelined_requests_are_answered_in_order_one_at_a_time(app: _App)
         app.gate.set()
         answers = await asyncio.wait_for(reader.read(), 30)
     assert app.requests == [*(f"/{number}" for number in range(count)), "/last"]
-    assert _statuses(answers) == [200] * (count + 1)
+    assert statuses_of(answers) == [200] * (count + 1)
 
 
 async def test_pipelined_requests_above_limit_are_dropped(app: _App) -> None:
     sent = b"".join(GET % number for number in range(20_000))
-    async with serving(app) as address, _connected(address) as (reader, writer):
+    async with serving(app) as address, connected(address) as (reader, writer):
         writer.write(sent)
         answers = b""
         with suppress(ConnectionError):
@@ -201,7 +181,7 @@ async def test_chunked_arrival_keeps_bodies_and_heads_apart(app: _App, step: int
     ]
     chunked = b"POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     sent = b"".join(requests) + chunked + b"3\r\nabc\r\n4\r\n\r\n\r\n\r\n0\r\n\r\n" + CLOSE
-    async with serving(app) as address, _connected(address) as (reader, writer):
+    async with serving(app) as address, connected(address) as (reader, writer):
         for at in range(0, len(sent), step):
             writer.write(sent[at : at + step])
             await asyncio.sleep(0)
@@ -214,19 +194,19 @@ async def test_chunked_arrival_keeps_bodies_and_heads_apart(app: _App, step: int
 
 async def test_malformed_pipelined_request_is_answered_after_earlier_ones(app: _App) -> None:
     app.gate.clear()
-    async with serving(app) as address, _connected(address) as (reader, writer):
+    async with serving(app) as address, connected(address) as (reader, writer):
         writer.write(GET % 1 + b"nonsense\r\n\r\n")
         await app.arrived.wait()
         app.gate.set()
         answers = await asyncio.wait_for(reader.read(), 5)
-    assert _statuses(answers) == [200, 400]
+    assert statuses_of(answers) == [200, 400]
 
 
 async def test_trailer_fields_are_not_request_headers(app: _App) -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
     async with serving(app) as address:
         sent = head + b"1\r\na\r\n0\r\nAuthorization: x\r\n\r\n"
-        assert _statuses(await exchange(address, sent)) == [200]
+        assert statuses_of(await exchange(address, sent)) == [200]
         answer = await exchange(address, head + b"1\r\na\r\n0\r\n" + b"A: " + b"a" * 100_000)
     assert _error(answer) == "head_too_large"
     assert b"authorization" not in [name for name, _ in app.fields[0]]
@@ -247,14 +227,14 @@ async def test_idle_or_incomplete_connection_is_closed_after_timeout(
     app: _App, sent: bytes, statuses: list[int]
 ) -> None:
     limits = replace(WIDE, head_s=0.1, idle_s=0.1, rest_s=0.1)
-    async with serving(app, limits) as address, _connected(address) as (reader, writer):
+    async with serving(app, limits) as address, connected(address) as (reader, writer):
         writer.write(sent)
-        assert _statuses(await asyncio.wait_for(reader.read(), 3)) == statuses
+        assert statuses_of(await asyncio.wait_for(reader.read(), 3)) == statuses
 
 
 async def test_slow_head_gets_408_after_head_timeout(app: _App) -> None:
     limits = replace(WIDE, head_s=0.2)
-    async with serving(app, limits) as address, _connected(address) as (reader, writer):
+    async with serving(app, limits) as address, connected(address) as (reader, writer):
         writer.write(b"GET / HTTP/1.1\r\n")
         reading = asyncio.create_task(reader.read())
         async with asyncio.timeout(3):
@@ -267,17 +247,17 @@ async def test_slow_head_gets_408_after_head_timeout(app: _App) -> None:
 async def test_response_may_take_longer_than_head_timeout(app: _App) -> None:
     limits = replace(WIDE, head_s=0.1, idle_s=0.1)
     app.gate.clear()
-    async with serving(app, limits) as address, _connected(address) as (reader, writer):
+    async with serving(app, limits) as address, connected(address) as (reader, writer):
         writer.write(GET % 1)
         await asyncio.sleep(0.4)  # longer than a head may take; nothing may end the connection
         app.gate.set()
-        assert _statuses(await asyncio.wait_for(reader.read(), 3)) == [200]
+        assert statuses_of(await asyncio.wait_for(reader.read(), 3)) == [200]
 
 
 async def test_connection_is_closed_when_client_does_not_read(app: _App) -> None:
     limits = replace(WIDE, write_s=0.2)
     app.answer_bytes = 4_000_000
-    async with serving(app, limits) as address, _connected(address) as (_, writer):
+    async with serving(app, limits) as address, connected(address) as (_, writer):
         for number in range(50):
             writer.write(GET % number)
         async with asyncio.timeout(5):
@@ -291,9 +271,9 @@ async def test_connection_is_closed_when_client_does_not_read(app: _App) -> None
 
 async def test_connections_per_address_are_limited(app: _App) -> None:
     limits = ConnectionLimits(1_000, 2)
-    async with serving(app, limits) as address, _connected(address), _connected(address) as two:
+    async with serving(app, limits) as address, connected(address), connected(address) as two:
         answer = await exchange(address, b"")
-        assert (_statuses(answer), _error(answer)) == ([429], "too_many_connections")
+        assert (statuses_of(answer), _error(answer)) == ([429], "too_many_connections")
         assert b"retry-after: 1\r\n" in answer
         two[1].write(GET % 1)
         assert (await two[0].readline()).split()[1] == b"200"
@@ -304,15 +284,15 @@ async def test_longest_idle_connection_is_closed_when_all_are_in_use(app: _App) 
     app.gate.clear()
     async with (
         serving(app, limits) as address,
-        _connected(address) as working,
-        _connected(address) as silent,
-        _connected(address) as slow,
+        connected(address) as working,
+        connected(address) as silent,
+        connected(address) as slow,
     ):
         working[1].write(GET % 1)
         slow[1].write(b"GET / HTTP/1.1\r\n")
         await app.arrived.wait()
         app.arrived.clear()
-        async with _connected(address) as newcomer:
+        async with connected(address) as newcomer:
             newcomer[1].write(GET % 2)
             assert await asyncio.wait_for(silent[0].read(), 3) == b""
             await app.arrived.wait()
@@ -325,13 +305,13 @@ async def test_loopback_service_answers_allowed_hosts_only(app: _App) -> None:
     request = b"GET / HTTP/1.1\r\nConnection: close\r\nHost: %s\r\n\r\n"
     async with serving(app, WIDE, "pay.example") as address:
         for host in (b"127.0.0.1:8402", b"localhost", b"[::1]:1", b"Pay.Example:443"):
-            assert _statuses(await exchange(address, request % host)) == [200]
+            assert statuses_of(await exchange(address, request % host)) == [200]
         for host in (b"rebound.example", b"127.0.0.1.rebound.example", b"10.0.0.1", b""):
             assert _error(await exchange(address, request % host)) == "host_not_allowed"
         for host in (b"localhost\r\nHost: rebound.example", b"localhost\r\nHost: localhost"):
             assert _error(await exchange(address, request % host)) == "malformed_http"
         old = b"GET http://%s/ HTTP/1.0\r\n\r\n"
-        assert _statuses(await exchange(address, old % b"pay.example")) == [200]
+        assert statuses_of(await exchange(address, old % b"pay.example")) == [200]
         assert _error(await exchange(address, old % b"rebound.example")) == "host_not_allowed"
 
 
@@ -349,7 +329,7 @@ async def test_loopback_service_answers_allowed_hosts_only(app: _App) -> None:
 async def test_request_for_one_host_is_answered(app: _App, head: bytes) -> None:
     async with serving(app) as address:
         answer = await exchange(address, head + b"Connection: close\r\n\r\n")
-    assert _statuses(answer) == [200]
+    assert statuses_of(answer) == [200]
 
 
 @pytest.mark.parametrize(("version", "statuses"), [(b"1.0", [200]), (b"1.1", [100, 200])])
@@ -359,7 +339,7 @@ async def test_expectation_of_an_old_client_is_ignored(
     fields = b"Host: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\na"
     async with serving(app) as address:
         answer = await exchange(address, b"POST / HTTP/" + version + b"\r\n" + fields)
-    assert _statuses(answer) == statuses
+    assert statuses_of(answer) == statuses
 
 
 @pytest.mark.parametrize(
@@ -381,152 +361,22 @@ async def test_whole_requests_of_a_half_closed_connection_are_answered(
 ) -> None:
     app.gate.clear()
     app.answer_bytes = 300_000
-    async with serving(app) as address, _connected(address) as (reader, writer):
+    async with serving(app) as address, connected(address) as (reader, writer):
         writer.write(sent)
         writer.write_eof()
         if statuses:
             await app.arrived.wait()
         asyncio.get_running_loop().call_later(0.05, app.gate.set)  # behind the end of the bytes
-        assert _statuses(await asyncio.wait_for(reader.read(), 5)) == statuses
-
-
-class _Watching:
-    """Waits for its caller to leave, and responds to one that is still there after `gate`."""
-
-    def __init__(self, *, asks: bool = False, within_s: float | None = None) -> None:
-        self.told: list[str] = []
-        self.within_s = within_s  # that it waits for a sign
-        self.taken = asyncio.Event()
-        self.gate, self.is_asked_first = asyncio.Event(), asks
-        self.has_left = asyncio.Event()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await AsgiClient(self)(scope, receive, send)
-            return
-        await read_body(receive)
-        self.taken.set()
-        if self.is_asked_first:
-            await self.gate.wait()
-            try:
-                async with asyncio.timeout(self.within_s):
-                    await send({"type": UNTIL_TAKEN, "but": 0})
-            except (OSError, TimeoutError):
-                self.has_left.set()
-            else:
-                await send_json(send, 200, b"{}")
-            return
-        leaving, opened = asyncio.ensure_future(receive()), asyncio.ensure_future(self.gate.wait())
-        await asyncio.wait((leaving, opened), return_when=asyncio.FIRST_COMPLETED)
-        if leaving.done():
-            self.told.append(leaving.result()["type"])
-            self.has_left.set()
-        else:
-            leaving.cancel()
-            await send_json(send, 200, b"{}")
-        opened.cancel()
-
-
-INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"
-POST = b"POST /1 HTTP/1.%d\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
-
-
-@pytest.mark.parametrize("asks", [False, True])
-@pytest.mark.parametrize("ahead", [b"", GET % 0])
-async def test_half_closed_caller_is_answered_by_a_handler_that_watches_it(
-    ahead: bytes, asks: bool
-) -> None:
-    app = _Watching(asks=asks)
-    async with serving(app) as address, _connected(address) as (reader, writer):
-        writer.write(ahead + POST % 1)
-        writer.write_eof()
-        await app.taken.wait()
-        asyncio.get_running_loop().call_later(0.1, app.gate.set)
-        answers = await asyncio.wait_for(reader.read(), 5)
-    assert [each for each in _statuses(answers) if each != 100] == [200] * (1 + bool(ahead))
-    assert not app.has_left.is_set()
-
-
-@pytest.mark.parametrize("asks", [False, True])
-async def test_caller_that_closed_its_connection_has_left_for_a_handler_that_watches_it(
-    asks: bool,
-) -> None:
-    app = _Watching(asks=asks)
-    async with serving(app) as address:
-        async with _connected(address) as (_, writer):
-            writer.write(POST % 1)
-            await app.taken.wait()
-            writer.close()
-            await writer.wait_closed()
-        asyncio.get_running_loop().call_later(0.1 if asks else 5, app.gate.set)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(app.has_left.wait(), 5)
-    assert app.has_left.is_set()
-    assert app.told == ([] if asks else ["http.disconnect"])
-
-
-async def test_half_closed_caller_that_closes_its_connection_later_has_left_when_asked() -> None:
-    app = _Watching(asks=True)
-    async with serving(app) as address:
-        async with _connected(address) as (_, writer):
-            writer.write(POST % 1)
-            writer.write_eof()
-            await app.taken.wait()
-            await asyncio.sleep(0.05)  # the server knows of the end
-        app.gate.set()
-        await asyncio.wait_for(app.has_left.wait(), 5)
-
-
-async def test_half_closed_caller_that_gives_no_sign_in_time_gets_no_response(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def never(*_: object, **__: object) -> None:
-        await asyncio.Event().wait()
-
-    monkeypatch.setattr(connections, "wait_until_taken", never)
-    app = _Watching(asks=True, within_s=0.1)
-    async with serving(app) as address, _connected(address) as (reader, writer):
-        writer.write(POST % 1)
-        writer.write_eof()
-        await app.taken.wait()
-        await asyncio.sleep(0.05)  # the server knows of the end
-        app.gate.set()
-        with suppress(ConnectionResetError):
-            assert b"500" not in await asyncio.wait_for(reader.read(), 5)
-    assert app.has_left.is_set()
-
-
-async def test_reset_of_a_half_closed_caller_is_noticed_without_a_write() -> None:
-    app = _Watching()
-    async with serving(app) as address, _connected(address) as (reader, writer):
-        writer.write(POST % 1)
-        writer.write_eof()
-        assert await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5) == INTERIM
-        at_once = struct.pack("ii", 1, 0)
-        connection = writer.get_extra_info("socket")
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
-        writer.transport.abort()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(app.has_left.wait(), 5)
-        app.gate.set()
-    assert app.told == ["http.disconnect"]
-
-
-async def test_caller_of_http_1_0_that_ended_its_sending_side_has_left() -> None:
-    """It cannot be asked for a sign: HTTP/1.0 knows no interim response."""
-    app = _Watching()
-    async with serving(app) as address:
-        assert await exchange(address, POST % 0, ends=True) == b""
-    assert app.told == ["http.disconnect"]
+        assert statuses_of(await asyncio.wait_for(reader.read(), 5)) == statuses
 
 
 async def test_handler_that_does_not_watch_its_caller_sends_no_interim_response(
     app: _App,
 ) -> None:
     app.gate.clear()
-    async with serving(app) as address, _connected(address) as (reader, writer):
-        writer.write(POST % 1)
+    async with serving(app) as address, connected(address) as (reader, writer):
+        writer.write(b"POST /1 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc")
         writer.write_eof()
         await app.arrived.wait()
         asyncio.get_running_loop().call_later(0.05, app.gate.set)
-        assert _statuses(await asyncio.wait_for(reader.read(), 5)) == [200]
+        assert statuses_of(await asyncio.wait_for(reader.read(), 5)) == [200]

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from farebox.facilitator.settlement import PaymentIdentity
 from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.outbound.client import MAX_CALLS
 from farebox.storage.pool import Database
-from support.gateway import GatewayBench, Opened, Outcome, lands, sent
+from support.gateway import GatewayBench, HeldSettlement, Opened, sent
 from support.gateway_payments import SlotCounters, counters_of
 from support.socket_buyer import payment_row, socket_buyer, until_ended
 from support.upstream import Answer, GatedUpstream, answers
@@ -71,19 +70,12 @@ async def test_buyer_who_leaves_while_its_payment_is_judged_is_not_charged(
 async def test_upstream_is_not_called_for_a_buyer_who_left_during_the_settlement(
     opened: Opened, database: Database, method: str
 ) -> None:
-    settling, gate = asyncio.Event(), asyncio.Event()
-    settled = lands(database)
-
-    async def outcome_of(identity: PaymentIdentity, digest: bytes) -> Outcome:
-        settling.set()
-        await gate.wait()
-        return await settled(identity, digest)
-
-    async with opened(outcome_of=outcome_of) as at:
+    held = HeldSettlement(database)
+    async with opened(outcome_of=held) as at:
         async with socket_buyer(at, method=method) as buyer:
-            await settling.wait()
+            await held.settling.wait()
             await buyer.leave_noted()
-            gate.set()
+            held.gate.set()
             assert await until_ended(database) == {
                 "state": "paid", "attempts": 0, "is_open": False, "may_repeat": True,
                 "stored": 0, "in_progress": 0,

@@ -3,16 +3,14 @@
 The two look alike until something is written: the machine of the second resets the connection.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
-from farebox.facilitator.settlement import PaymentIdentity
 from farebox.storage.pool import Database
-from farebox.web.connections import HalfClosableCycle
-from support.gateway import GatewayBench, Opened, Outcome, lands, sent
+from farebox.web.half_closed import HalfClosableCycle
+from support.gateway import GatewayBench, HeldSettlement, Opened, sent
 from support.socket_buyer import SocketBuyer, payment_row, socket_buyer, until_ended
 from support.upstream import GatedUpstream
 from support.waiting import until
@@ -61,18 +59,11 @@ async def test_buyer_who_ends_its_sending_side_gets_what_it_paid_for(
 async def test_upstream_is_not_called_for_a_buyer_who_closed_during_the_settlement(
     opened: Opened, database: Database
 ) -> None:
-    settling, gate = asyncio.Event(), asyncio.Event()
-    settled = lands(database)
-
-    async def outcome_of(identity: PaymentIdentity, digest: bytes) -> Outcome:
-        settling.set()
-        await gate.wait()
-        return await settled(identity, digest)
-
-    async with opened(outcome_of=outcome_of) as at, socket_buyer(at) as buyer:
-        await settling.wait()
+    held = HeldSettlement(database)
+    async with opened(outcome_of=held) as at, socket_buyer(at) as buyer:
+        await held.settling.wait()
         await buyer.close_noted()
-        gate.set()
+        held.gate.set()
         row = await until_ended(database)
         assert (row["state"], row["attempts"], row["stored"]) == ("paid", 0, 0)
         assert sent(at) == []

@@ -11,7 +11,7 @@ from farebox.gateway.delivery.deliver import ResponseCut
 from farebox.gateway.wrapper import Wrapper
 from farebox.storage.pool import Database
 from support.asgi import Answer, ClientDisconnected
-from support.gateway import Opened, Outcome, code_of, lands, sent, signature
+from support.gateway import HeldSettlement, Opened, Outcome, code_of, lands, sent, signature
 from support.gateway_payments import SlotCounters, counters_of, enabled_wrapper, other_payment
 from support.outbound import SELLER
 from support.socket_buyer import payment_row, socket_buyer, until_ended
@@ -129,24 +129,17 @@ async def establish(database: Database, wrapper_id: str) -> None:
 async def test_payment_that_is_sent_to_two_wrappers_at_once_leaves_all_slots_free(
     opened: Opened, database: Database, established: tuple[int, ...]
 ) -> None:
-    settling, gate = asyncio.Event(), asyncio.Event()
-    settled = lands(database)
-
-    async def outcome_of(identity: PaymentIdentity, digest: bytes) -> Outcome:
-        settling.set()
-        await gate.wait()
-        return await settled(identity, digest)
-
+    held = HeldSettlement(database)
     url = f"https://{SELLER}/v1"
     second = await enabled_wrapper(database, name="Copy", upstream_url=url)
-    async with opened(outcome_of=outcome_of, slots=SLOTS) as at:
+    async with opened(outcome_of=held, slots=SLOTS) as at:
         wrappers = at.wrapper, second
         for number in established:
             await establish(database, wrappers[number].id)
-        gate.set()
+        held.gate.set()
         assert (await at.pay(payment="before")).status == 200  # its counters have a row
-        settling.clear()
-        gate.clear()
+        held.settling.clear()
+        held.gate.clear()
         at.paid["one"] = signature(await at.offer(), "one")
         headers = {"payment-signature": at.paid["one"]}
         async with (
@@ -160,10 +153,10 @@ async def test_payment_that_is_sent_to_two_wrappers_at_once_leaves_all_slots_fre
             await until_lock_is_waited_for(database)
             copy = at.client.request("GET", f"/gateway/{second.slug}", headers=headers)
             other = calls.create_task(copy)
-            await asyncio.wait_for(settling.wait(), 20)
-            new, held = 2 - len(established), {str(each.owner): 1 for each in wrappers}
-            assert counters_of(at.slots) == SlotCounters(SLOTS - 2, new, held, 2)
-            calls.create_task(_open_after(first, gate))
+            await asyncio.wait_for(held.settling.wait(), 20)
+            new, of_each = 2 - len(established), {str(each.owner): 1 for each in wrappers}
+            assert counters_of(at.slots) == SlotCounters(SLOTS - 2, new, of_each, 2)
+            calls.create_task(_open_after(first, held.gate))
         refused, served = first.result(), other.result()
         assert (refused.status, code_of(refused), served.status) == (409, "payment_used", 200)
         assert counters_of(at.slots) == SlotCounters(SLOTS)

@@ -16,7 +16,7 @@ _ESCAPE: Final = re.compile(
     rb"|&#x0{0,4}[0-9a-f]{2};|&#0{0,4}[0-9]{2,3};|&(?:amp|apos|gt|lt|quot);)"
 )
 # the beginning of one, at the end of a part
-_BEGUN: Final = re.compile(
+_ESCAPE_START: Final = re.compile(
     rb"(?:\\(?:u0{0,2}|u00[0-9a-f])?|%[0-9a-f]?"
     rb"|&(?:#x?[0-9a-f]{0,7}|a|am|amp|ap|apo|apos|g|gt|l|lt|q|qu|quo|quot)?)\Z"
 )
@@ -121,8 +121,8 @@ class HiddenValue:
         plain = _unescape(pieces)
         if self._shows(text, plain):
             raise CredentialShown
-        begun = _BEGUN.search(pieces[-1], max(0, len(pieces[-1]) - _LONGEST))
-        rest = 0 if begun is None else len(begun[0])
+        cut = _ESCAPE_START.search(pieces[-1], max(0, len(pieces[-1]) - _LONGEST))
+        rest = 0 if cut is None else len(cut[0])
         raw, plain = text[: len(text) - rest], plain[: len(plain) - rest]
         pieces[-1] = pieces[-1][: len(pieces[-1]) - rest]
         from_end = len(raw) - _start_in(raw, values[0])

@@ -32,7 +32,7 @@ class BodySpool:
     """The room for the bodies of requests in this process, which clients divide (`SharedRoom`).
 
     A part of it is for small bodies alone, which take of the rest only where that part is full:
-    whoever fills the rest with large ones leaves it free.
+    large bodies, however many, leave it free.
     """
 
     def __init__(self, limit_bytes: int = SPOOL_BYTES) -> None:
