@@ -86,7 +86,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
             )
             failed = await _conformance(urls, scratch)
             shelf = await _stock_shelf(seller, stage, targets)
-            wire = [await _wire(stage, url, shelf) for url in urls]
+            wire = [await _wire(seller, stage, url, shelf) for url in urls]
             delivered = await _count_delivered(seller)
     paid = sum(each.paid for network in tallies for each in network)
     faults = [fault for network in tallies for each in network for fault in each.faults]
@@ -208,11 +208,13 @@ def _path_from(market: Market) -> str:
     return f"{_PATH}&from={market.network.name}"
 
 
-async def _wire(stage: Stage, url: str, shelf: Shelf) -> tuple[int, list[str]]:
-    """Sign a payment that is not settled, and send the cases of the wire to a replica."""
+async def _wire(seller: Seller, stage: Stage, url: str, shelf: Shelf) -> tuple[int, list[str]]:
+    """Send the cases of the wire to a replica, with a payment that is not settled."""
     market = replace(stage.markets[0], path=PAID_PATH)
     [signed] = await sign_with_npm(replace(stage, seller_url=url), market, 1)
-    return await wire_faults(url, shelf, signed)
+    body = {"name": "Spare", "upstreamUrl": f"https://{NAME}/report", **_term(stage.markets[0])}
+    spare = await seller.send("POST", "/v1/wrappers", body)
+    return await wire_faults(url, replace(shelf, spare=spare["id"]), signed)
 
 
 async def _stock_shelf(seller: Seller, stage: Stage, targets: PlanTargets) -> Shelf:

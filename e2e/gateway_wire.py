@@ -67,6 +67,7 @@ class Shelf:
     key: str
     priced: str  # the id of the wrapper `PRICED`
     targets: PlanTargets
+    spare: str = ""  # the id of a wrapper that a case deletes
 
 
 def priced_wrapper(upstream_url: str, term: dict[str, Any]) -> dict[str, Any]:
@@ -115,6 +116,13 @@ def _cases(shelf: Shelf) -> Sequence[WireCase]:
 
 def _is_paid(case: WireCase) -> bool:
     return case.target.startswith(_BELOW.decode()) and case.method != "OPTIONS"
+
+
+def _deleting(shelf: Shelf) -> RawCase:
+    """Delete a wrapper: 204, without a length."""
+    head = f"DELETE /v1/wrappers/{shelf.spare} HTTP/1.1\r\nHost: localhost\r\n"
+    sent = f"{head}Authorization: Bearer {shelf.key}\r\n".encode() + CLOSE
+    return RawCase("a deletion", sent, (204,), absent=b"content-length")
 
 
 def _paid_raw(shop: str) -> Iterator[RawCase]:
@@ -184,7 +192,7 @@ async def wire_faults(url: str, shelf: Shelf, signed: SignedPayment) -> tuple[in
     cases = [*_verified(signed), *_cases(shelf)]
     cases += plan_cases(shelf.targets, shelf.key, datetime.now(UTC))
     answered = await answers_of(url, cases)
-    raw = await raw_answers_of(url, [*_RAW, *_paid_raw(shop)])
+    raw = await raw_answers_of(url, [*_RAW, *_paid_raw(shop), _deleting(shelf)])
     sent, faults = await stated_faults(url, shelf.key)
     faults += faults_in(answered) + raw_faults_in(raw) + await crowd_faults(url)
     given = {

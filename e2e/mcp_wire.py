@@ -46,8 +46,12 @@ def _search(limit: str) -> str:
     return message.replace(f'"{_SAID}"', limit)
 
 
-def _cases(example: str) -> Sequence[WireCase]:
-    """Return the requests of HTTP clients; `example` is the body that the API schema shows."""
+def _cases(example: str, resource: str) -> Sequence[WireCase]:
+    """Return the requests of HTTP clients; `example` is the body that the API schema shows.
+
+    The wrapper of the resource has no `input`.
+    """
+    unpaid = _message("tools/call", name="paid_call", arguments={"url": resource})
 
     def message(body: str, status: int = 200, *more: tuple[str, str], **holds: Any) -> WireCase:
         return WireCase("/mcp", status, "POST", (JSON_TYPE, *more), body, **holds)
@@ -57,8 +61,8 @@ def _cases(example: str) -> Sequence[WireCase]:
     return (
         message(example),
         message(_PING, **is_result),
+        message(unpaid, says=('"id":"own"', '"queryParams":{"type":"object"}')),
         WireCase("/mcp/", 200, "POST", (JSON_TYPE,), _PING, **is_result),
-        WireCase("/mcp", 204, "OPTIONS", absent=("content-length",)),
         WireCase("/mcp%2F", 404, "POST", (JSON_TYPE,), _PING),
         *(message(_search(limit), **is_result) for limit in ("5.0", "1e1", "5e0", "50", "1")),
         *(message(_search(limit), **is_refused) for limit in ("0", "51", "5.5", "1e2", "true")),
@@ -110,7 +114,6 @@ def _calls(tools: Sequence[Mapping[str, Any]], resource: str) -> tuple[Calls, di
     }
     right: Calls = {
         "zero fraction": ("search_services", {**_TEXT, "limit": 5.0}),
-        "characters of a path": ("paid_call", {"url": resource + "/by%2Fname|1?q={%22take%22:5%}"}),
         "characters of a query": ("paid_call", {"url": resource, "query": {"a|b": '{"take":5%}'}}),
     }
     wrong: Calls = {"no such argument": ("search_services", {**_TEXT, "zq": 1})}
@@ -142,7 +145,10 @@ async def wire_faults(errand: Errand) -> tuple[int, list[str]]:
         for name, reason in expected.items()
         if found.get(name) != reason
     ]
-    cases, raw = _cases(await _example(service)), [*_RAW, *await _purchases(errand)]
+    cases, raw = (
+        _cases(await _example(service), errand.resource),
+        [*_RAW, *await _purchases(errand)],
+    )
     faults += await faults_of(service, cases) + await raw_faults_of(service, raw)
     faults += await crowd_faults(service)
     return 2 * len(calls) + 2 * len(cases) + len(raw) + len(CROWD_STATUSES), faults

@@ -59,7 +59,8 @@ class RawCase:
     sent: bytes
     statuses: tuple[int, ...]
     half_closed: bool = False
-    there: bytes = b""  # in the response
+    there: bytes = b""  # in the response, in lower case
+    absent: bytes = b""  # from it
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,9 @@ def raw_faults_in(answered: Iterable[tuple[RawCase, bytes]]) -> list[str]:
     for case, answer in answered:
         statuses = statuses_in(answer)
         found = tuple(each for each in statuses if each != _INTERIM or not case.half_closed)
-        if found != case.statuses or case.there not in answer.lower():
+        text = answer.lower()
+        is_right = found == case.statuses and case.there in text
+        if not is_right or (case.absent and case.absent in text):
             faults.append(f"{case.name}: {statuses}, {answer[-200:]!r}")
     return faults
 

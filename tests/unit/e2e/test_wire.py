@@ -80,6 +80,14 @@ async def test_half_closed_case_wants_its_response(
         assert (await raw_faults_of(url, [case]) == []) is is_right
 
 
+async def test_raw_case_wants_what_is_absent_to_be_absent() -> None:
+    case = RawCase("deleted", post("/", ""), (204,), absent=b"content-length")
+    async with answering(b"HTTP/1.1 204 No Content\r\n\r\n") as url:
+        assert await raw_faults_of(url, [case]) == []
+    async with answering(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n") as url:
+        assert len(await raw_faults_of(url, [case])) == 1
+
+
 def test_values_of_a_schema_and_values_beyond_it() -> None:
     whole = {"type": "integer", "minimum": 1, "maximum": 50, "default": 10}
     assert (stated(whole), beyond(whole)) == ([1, 50, 10], [0, 1.5, 51])
