@@ -151,11 +151,11 @@ def _verified(signed: SignedPayment) -> Iterator[WireCase]:
     for number, is_valid in (
         (f"{whole}", True),
         (f"{whole}.0", True),
-        (f"{whole / 10}e1", True),
+        (f"{whole / 10:g}e1", True),
         (f"{whole}.5", False),
     ):
         sent = text.replace(f'"maxTimeoutSeconds": {whole}', f'"maxTimeoutSeconds": {number}')
-        if "." in number:
+        if number.endswith(".0"):
             sent = sent.replace('"x402Version": 2', '"x402Version": 2.0')
         verdict = f'"isValid":{json.dumps(is_valid)}'
         yield WireCase("/verify", 200, "POST", (JSON_TYPE,), sent, says=(verdict,))
@@ -189,9 +189,9 @@ async def wire_faults(url: str, shelf: Shelf, signed: SignedPayment) -> tuple[in
     The payment is one for `PAID_PATH` that is not settled.
     """
     shop = f"/gateway/{shelf.slug}"
-    cases = [*_verified(signed), *_cases(shelf)]
-    cases += plan_cases(shelf.targets, shelf.key, datetime.now(UTC))
-    answered = await answers_of(url, cases)
+    answered = await answers_of(url, [*_verified(signed)])  # first: it does not live long
+    plans = plan_cases(shelf.targets, shelf.key, datetime.now(UTC))
+    answered += await answers_of(url, [*_cases(shelf), *plans])
     raw = await raw_answers_of(url, [*_RAW, *_paid_raw(shop), _deleting(shelf)])
     sent, faults = await stated_faults(url, shelf.key)
     faults += faults_in(answered) + raw_faults_in(raw) + await crowd_faults(url)
@@ -199,11 +199,12 @@ async def wire_faults(url: str, shelf: Shelf, signed: SignedPayment) -> tuple[in
         status for case, answer in raw if _BELOW in case.sent for status in statuses_in(answer)
     }
     given.update(CROWD_STATUSES, (each.answer.status for each in answered if _is_paid(each.case)))
-    paths = (shop, f"/gateway/{PRICED}/city/{{name}}")
+    city = f"/gateway/{PRICED}/city/{{name}}"
+    operations = (("GET", shop), ("GET", city), ("POST", _ALERTS))
     wanted = Wanted(
-        paths=(*paths, _ALERTS),
+        paths=(shop, city, _ALERTS),
         bodies={_ALERTS: _SCHEMA},
-        statuses={("GET", path): given for path in paths},
+        statuses=dict.fromkeys(operations, given),
     )
     faults += crawl_faults(await crawl(url), wanted)
     return len(answered) + len(raw) + sent + len(CROWD_STATUSES), faults

@@ -102,7 +102,7 @@ async def answers_of(url: str, cases: Sequence[WireCase]) -> list[Answered]:
 def faults_in(answered: Iterable[Answered]) -> list[str]:
     """Return what was wrong."""
     return [
-        f"{each.client} {each.case.method} {each.case.target} {each.case.body[:80]}: {fault}"
+        f"{each.client} {each.case.method} {each.case.target[:120]} {each.case.body[:80]}: {fault}"
         for each in answered
         if (fault := _fault_of(each.case, each.answer))
     ]
