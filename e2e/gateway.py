@@ -9,16 +9,18 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
 
-from e2e.buyers import Tally, pay_with_npm
+from e2e.buyers import Tally, pay_with_npm, sign_with_npm
 from e2e.conformance import failed_checks
-from e2e.gateway_wire import Shelf, priced_wrapper, wire_faults
+from e2e.crawler import CONTACT
+from e2e.crowd import CONNECTIONS
+from e2e.gateway_wire import PAID_PATH, Shelf, priced_wrapper, wire_faults
 from e2e.machine import (
     ROOT,
     RunFailed,
@@ -29,6 +31,7 @@ from e2e.machine import (
     subfolder,
 )
 from e2e.packages import install
+from e2e.plan_wire import PlanTargets, prepare_plans
 from e2e.report import run_and_report
 from e2e.stage import PRICE_UNITS, Market, Stage, open_stage
 from farebox.local.certificates import Authority
@@ -75,15 +78,15 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     await asyncio.to_thread(install, ROOT / "e2e")
     key, api = secrets.token_urlsafe(32), WrappedApi()
     with scratch_folder("farebox-gateway-") as scratch:
-        async with _replicas(scratch, api, key) as (stage, urls):
+        async with _replicas(scratch, api, key) as (stage, urls, targets):
             seller = Seller(urls[0], key)
             found_s = await sell_reports(seller, stage, api)
             tallies = await asyncio.gather(
                 *(_buy(stage, market, urls, count) for market in stage.markets)
             )
             failed = await _conformance(urls, scratch)
-            shelf = await _stock_shelf(seller, stage)
-            wire = [await wire_faults(url, shelf) for url in urls]
+            shelf = await _stock_shelf(seller, stage, targets)
+            wire = [await _wire(seller, stage, url, shelf) for url in urls]
             delivered = await _count_delivered(seller)
     paid = sum(each.paid for network in tallies for each in network)
     faults = [fault for network in tallies for each in network for fault in each.faults]
@@ -109,7 +112,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
 @contextlib.asynccontextmanager
 async def _replicas(
     scratch: Path, api: WrappedApi, key: str
-) -> AsyncIterator[tuple[Stage, list[str]]]:
+) -> AsyncIterator[tuple[Stage, list[str], PlanTargets]]:
     """Start two devnets, the API behind TLS and two replicas on one database."""
     async with contextlib.AsyncExitStack() as stack:
         authority = Authority(scratch)
@@ -120,12 +123,27 @@ async def _replicas(
             "FAREBOX_DATABASE_URL": server.url.reveal(),
             "FAREBOX_PUBLIC_URL": f"http://127.0.0.1:{free_port()}",  # as of a load balancer
             "FAREBOX_CATALOG_LOCAL": "1",
+            "FAREBOX_CONTACT": CONTACT,
+            **CONNECTIONS,
             **operator_setting(key),
             **gateway_settings(authority, NAME, api.port),
         }
+        targets: list[PlanTargets] = []
+
+        async def prepare(markets: Sequence[Market]) -> dict[str, str]:
+            found, own = await prepare_plans(markets[0], settings, subfolder(scratch, "plans"))
+            targets.append(found)
+            settings.update(own)
+            return own
+
         stage = await stack.enter_async_context(
             open_stage(
-                HeaderForm.SECONDS, subfolder(scratch, "a"), settings=settings, with_seller=False
+                HeaderForm.SECONDS,
+                subfolder(scratch, "a"),
+                settings=settings,
+                with_seller=False,
+                parties=1,
+                prepare=prepare,
             )
         )
         say("starting the second replica")
@@ -136,7 +154,7 @@ async def _replicas(
                 settings=settings,
             )
         )
-        yield stage, [stage.service_url, second.url]
+        yield stage, [stage.service_url, second.url], targets[0]
 
 
 async def sell_reports(seller: Seller, stage: Stage, api: WrappedApi) -> float:
@@ -190,12 +208,21 @@ def _path_from(market: Market) -> str:
     return f"{_PATH}&from={market.network.name}"
 
 
-async def _stock_shelf(seller: Seller, stage: Stage) -> Shelf:
+async def _wire(seller: Seller, stage: Stage, url: str, shelf: Shelf) -> tuple[int, list[str]]:
+    """Send the cases of the wire to a replica, with a payment that is not settled."""
+    market = replace(stage.markets[0], path=PAID_PATH)
+    [signed] = await sign_with_npm(replace(stage, seller_url=url), market, 1)
+    body = {"name": "Spare", "upstreamUrl": f"https://{NAME}/report", **_term(stage.markets[0])}
+    spare = await seller.send("POST", "/v1/wrappers", body)
+    return await wire_faults(url, replace(shelf, spare=spare["id"]), signed)
+
+
+async def _stock_shelf(seller: Seller, stage: Stage, targets: PlanTargets) -> Shelf:
     """Create and enable the further wrapper of the wire's cases."""
     body = priced_wrapper(f"https://{NAME}/report", dict(_term(stage.markets[0])))
     wrapper = await seller.send("POST", "/v1/wrappers", body)
     await seller.send("POST", f"/v1/wrappers/{wrapper['id']}/enable")
-    return Shelf(SLUG, seller.key, wrapper["id"])
+    return Shelf(SLUG, seller.key, wrapper["id"], targets)
 
 
 async def _conformance(urls: list[str], scratch: Path) -> list[str]:

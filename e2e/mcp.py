@@ -27,10 +27,11 @@ from e2e.agents import (
 )
 from e2e.buyers import pay_with_npm
 from e2e.catalog import SELLER_DECLARATION
+from e2e.crowd import CONNECTIONS
 from e2e.gateway import SLUG, WORDS, Seller, sell_reports
 from e2e.machine import ROOT, RunFailed, say, scratch_folder, subfolder
 from e2e.mcp_scenarios import failed_scenarios
-from e2e.mcp_wire import CONNECTIONS, wire_faults
+from e2e.mcp_wire import wire_faults
 from e2e.packages import changed_packages, install
 from e2e.report import run_and_report
 from e2e.stage import DESCRIPTION, PRICE_UNITS, Market, Stage, open_stage
@@ -120,7 +121,7 @@ async def _market_place(scratch: Path) -> AsyncIterator[Stage]:
     key, api, authority = secrets.token_urlsafe(32), WrappedApi(), Authority(scratch)
     settings = {
         "FAREBOX_CATALOG_LOCAL": "1",
-        "FAREBOX_CONNECTIONS_PER_ADDRESS": str(CONNECTIONS),
+        **CONNECTIONS,
         **operator_setting(key),
     }
     async with contextlib.AsyncExitStack() as stack:

@@ -1,7 +1,6 @@
 """What real clients send to `/mcp` beside purchases, and what they get."""
 
 import asyncio
-import contextlib
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -12,12 +11,12 @@ import aiohttp
 from mcp import Client, MCPError
 
 from e2e.agents import Errand, sign_call
+from e2e.crowd import CROWD_STATUSES, crowd_faults
 from e2e.machine import ROOT, RunFailed, build_environment, node_command
+from e2e.stated import beyond, stated
 from e2e.wire import JSON_TYPE, RawCase, WireCase, faults_of, post, raw_faults_of
 
-CONNECTIONS: Final = 256  # of one address, by the service's setting; the next one is refused
 _NODE_S: Final = 120.0
-_REFUSED_S: Final = 20.0
 _OTHER_VERSION: Final = ("mcp-protocol-version", "2024-11-05")
 _INVALID: Final = "INVALID_ARGUMENTS"
 _SAID: Final = "zq-hidden"  # a text that no answer repeats
@@ -47,8 +46,12 @@ def _search(limit: str) -> str:
     return message.replace(f'"{_SAID}"', limit)
 
 
-def _cases(example: str) -> Sequence[WireCase]:
-    """Return the requests of HTTP clients; `example` is the body that the API schema shows."""
+def _cases(example: str, resource: str) -> Sequence[WireCase]:
+    """Return the requests of HTTP clients; `example` is the body that the API schema shows.
+
+    The wrapper of the resource has no `input`.
+    """
+    unpaid = _message("tools/call", name="paid_call", arguments={"url": resource})
 
     def message(body: str, status: int = 200, *more: tuple[str, str], **holds: Any) -> WireCase:
         return WireCase("/mcp", status, "POST", (JSON_TYPE, *more), body, **holds)
@@ -58,6 +61,7 @@ def _cases(example: str) -> Sequence[WireCase]:
     return (
         message(example),
         message(_PING, **is_result),
+        message(unpaid, says=('"id":"own"', '"queryParams":{"type":"object"}')),
         WireCase("/mcp/", 200, "POST", (JSON_TYPE,), _PING, **is_result),
         WireCase("/mcp%2F", 404, "POST", (JSON_TYPE,), _PING),
         *(message(_search(limit), **is_result) for limit in ("5.0", "1e1", "5e0", "50", "1")),
@@ -116,32 +120,11 @@ def _calls(tools: Sequence[Mapping[str, Any]], resource: str) -> tuple[Calls, di
     for tool in tools:
         own = tool["name"]
         for name, schema in tool["inputSchema"]["properties"].items():
-            for value in _stated(schema):
+            for value in stated(schema):
                 right[f"{own} {name} {value}"] = (own, {**needed[own], name: value})
-            for value in _beyond(schema):
+            for value in beyond(schema):
                 wrong[f"{own} {name} {str(value)[:9]}"] = (own, {**needed[own], name: value})
     return right | wrong, dict.fromkeys(right, "") | dict.fromkeys(wrong, _INVALID)
-
-
-def _stated(schema: Mapping[str, Any]) -> list[object]:
-    """Return the values that the schema of an argument names; the resource takes no POST."""
-    bounds = [schema[each] for each in ("minimum", "maximum", "default") if each in schema]
-    listed = (*schema.get("enum", ()), *schema.get("examples", ()))
-    return bounds + [each for each in listed if each != "POST"]
-
-
-def _beyond(schema: Mapping[str, Any]) -> list[object]:
-    """Return values beyond the bounds of an argument."""
-    found: list[object] = []
-    if "minimum" in schema:
-        found += [schema["minimum"] - 1, schema["minimum"] + 0.5]
-    if "maximum" in schema:
-        found.append(schema["maximum"] + 1)
-    if "maxLength" in schema:
-        found.append("x" * (schema["maxLength"] + 1))
-    if "enum" in schema:
-        found.append("none of them")
-    return found
 
 
 async def wire_faults(errand: Errand) -> tuple[int, list[str]]:
@@ -162,10 +145,13 @@ async def wire_faults(errand: Errand) -> tuple[int, list[str]]:
         for name, reason in expected.items()
         if found.get(name) != reason
     ]
-    cases, raw = _cases(await _example(service)), [*_RAW, *await _purchases(errand)]
+    cases, raw = (
+        _cases(await _example(service), errand.resource),
+        [*_RAW, *await _purchases(errand)],
+    )
     faults += await faults_of(service, cases) + await raw_faults_of(service, raw)
-    faults += await _crowd_faults(service)
-    return 2 * len(calls) + 2 * len(cases) + len(raw) + 1, faults
+    faults += await crowd_faults(service)
+    return 2 * len(calls) + 2 * len(cases) + len(raw) + len(CROWD_STATUSES), faults
 
 
 async def _reason(client: Client, tool: str, given: dict[str, object]) -> str:
@@ -224,17 +210,3 @@ async def _purchases(errand: Errand) -> list[RawCase]:
         RawCase("a half-closed paid call", paid, (200,), True, there=b'"ispaid":true'),
         RawCase("a half-closed purchase", bought.encode(), (200,), True, there=b"payment-response"),
     ]
-
-
-async def _crowd_faults(service: str) -> list[str]:
-    """Open more connections than one address may have: the last one is told when to come again."""
-    target = urlsplit(service)
-    async with contextlib.AsyncExitStack() as stack:
-        readers = []
-        for _ in range(CONNECTIONS + 1):
-            reader, writer = await asyncio.open_connection(target.hostname, target.port)
-            stack.callback(writer.close)
-            readers.append(reader)
-        answer = await asyncio.wait_for(readers[-1].read(), _REFUSED_S)
-    is_right = answer.startswith(b"HTTP/1.1 429 ") and b"\r\nretry-after: " in answer.lower()
-    return [] if is_right else [f"one connection too many: {answer[:200]!r}"]

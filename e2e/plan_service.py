@@ -91,9 +91,17 @@ async def set_up_plans(
         found |= dict(line.split("=", 1) for line in printed.splitlines() if "=" in line)
     say(f"creating {CHANNELS} channels of the paymaster")
     for purpose in ("automation", "settlement") if with_sign_in else ("automation",):
-        create = ("channels", "create", "--for", purpose, "--count", str(CHANNELS), *label)
-        await asyncio.to_thread(_command, create, served, settings, folder)
+        await create_channels(served, settings, folder, purpose, CHANNELS)
     return found
+
+
+async def create_channels(
+    served: ServedNetwork, settings: Mapping[str, str], folder: Path, purpose: str, count: int
+) -> None:
+    """Create so many channels by the operator's command."""
+    create = ("channels", "create", "--for", purpose, "--count", str(count))
+    words = (*create, "--network", NET.label)
+    await asyncio.to_thread(_command, words, served, settings, folder)
 
 
 def _command(

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from e2e.mcp_wire import _beyond, _stated
-from e2e.wire import RawCase, WireCase, faults_of, post, raw_faults_of
+from e2e.stated import _bounds, _examples, beyond, stated
+from e2e.wire import JSON_TYPE, RawCase, WireCase, faults_of, post, raw_faults_of
 
 CHALLENGE = base64.b64encode(b'{"queryParams": {"type": "object"}}').decode()
 ANSWER = (
@@ -50,6 +50,7 @@ async def test_answer_that_is_right_has_no_fault() -> None:
         WireCase("/", 402, says=('"id":null',)),
         WireCase("/", 402, omits=('"own"',)),
         WireCase("/", 402, omits=("queryParams",)),
+        WireCase("/", 402, judge=lambda body: "" if body == {"id": "other"} else "another body"),
     ],
 )
 async def test_control_every_wrong_part_of_an_answer_is_a_fault_of_both_clients(
@@ -79,9 +80,36 @@ async def test_half_closed_case_wants_its_response(
         assert (await raw_faults_of(url, [case]) == []) is is_right
 
 
+async def test_raw_case_wants_what_is_absent_to_be_absent() -> None:
+    case = RawCase("deleted", post("/", ""), (204,), absent=b"content-length")
+    async with answering(b"HTTP/1.1 204 No Content\r\n\r\n") as url:
+        assert await raw_faults_of(url, [case]) == []
+    async with answering(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n") as url:
+        assert len(await raw_faults_of(url, [case])) == 1
+
+
 def test_values_of_a_schema_and_values_beyond_it() -> None:
     whole = {"type": "integer", "minimum": 1, "maximum": 50, "default": 10}
-    assert (_stated(whole), _beyond(whole)) == ([1, 50, 10], [0, 1.5, 51])
+    assert (stated(whole), beyond(whole)) == ([1, 50, 10], [0, 1.5, 51])
     listed = {"enum": ["GET", "POST"]}
-    assert (_stated(listed), _beyond(listed)) == (["GET"], ["none of them"])
-    assert _beyond({"maxLength": 3}) == ["xxxx"]
+    assert (stated(listed), beyond(listed)) == (["GET"], ["none of them"])
+    assert beyond({"maxLength": 3}) == ["xxxx"]
+
+
+def test_requests_to_hold_a_service_to_its_schema() -> None:
+    limit = {"name": "limit", "in": "query", "required": False, "schema": {"maximum": 3}}
+    query = {"name": "query", "in": "query", "required": True, "schema": {"maxLength": 9_000}}
+    found = {"get": {"parameters": [limit, query]}}
+    paths = {
+        "/discovery/resources": {"get": {"parameters": [limit]}},
+        "/discovery/search": found,
+        "/v1/payments": {"get": {"parameters": [limit]}},
+    }
+    assert [each.target for each in _bounds(paths, JSON_TYPE)] == [
+        "/discovery/resources?limit=4",
+        "/discovery/search?query=x&limit=4",
+        "/v1/payments?role=settled&limit=4",
+    ]
+    content = {"application/json": {"example": {"a": 1}}}
+    taken = {"post": {"requestBody": {"content": content}}}
+    assert [each.target for each in _examples({"/a": taken, "/{id}": taken}, JSON_TYPE)] == ["/a"]
