@@ -25,6 +25,11 @@ class RouteTemplate:
         """The path with anonymous parameters: equal for templates that differ in names only."""
         return "/".join(_ANY_NAME if _is_parameter(s) else s for s in self.path.split("/"))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The seller's names of the parameters, in their order."""
+        return tuple(s[1:] for s in self.path.split("/") if _is_parameter(s))
+
     def matches(self, path: str) -> bool:
         """Whether the template matches a canonical path."""
         own, other = self.path.split("/"), path.split("/")

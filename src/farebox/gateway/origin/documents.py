@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from farebox.catalog.discovery.info import BODY_METHODS
+from farebox.catalog.discovery.route_template import RouteTemplate
 from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.wrapper import (
     OtherPaths,
@@ -100,11 +101,15 @@ class _Operation:
     method: str
     route: PricedRoute | None
     term: WrapperTerm  # in USDC
+    named: RouteTemplate | None  # the wrapper's first route of this shape: its names are shown
 
     @property
     def path(self) -> str:
-        """The path below the gateway's URL."""
-        template = self.route.template.path if self.route is not None else ""
+        """The path below the gateway's URL, with the names of the first route of its shape.
+
+        Paths that differ in the names of their parameters are the same in OpenAPI (3.1, 4.8.8.2).
+        """
+        template = self.named.path if self.named is not None else ""
         return f"/{self.wrapper.slug}{template if template != '/' else ''}"
 
     @property
@@ -173,11 +178,13 @@ def _operations(wrappers: Sequence[ListedWrapper]) -> Iterator[_Operation]:
         if not settings.routes or settings.other_paths is OtherPaths.BASE:
             term = _usdc_of(settings.terms)
             if term is not None:
-                yield _Operation(wrapper, settings.method or "GET", None, term)
+                yield _Operation(wrapper, settings.method or "GET", None, term, None)
+        named: dict[str, RouteTemplate] = {}
         for route in settings.routes:
             term = _usdc_of(route_terms(settings, route))
             if term is not None:
-                yield _Operation(wrapper, route.method, route, term)
+                first = named.setdefault(route.template.shape, route.template)
+                yield _Operation(wrapper, route.method, route, term, first)
 
 
 def _usdc_of(terms: Sequence[WrapperTerm]) -> WrapperTerm | None:

@@ -205,6 +205,8 @@ def _read_route(body: RouteBody, member: str) -> PricedRoute:
     template = RouteTemplate(_ROOT) if body.path == _ROOT else parse_route_template(body.path)
     if template is None:
         raise InvalidWrapper(f"{member}.path", "It is a path as in /city/:name.")
+    if len(set(template.names)) < len(template.names):
+        raise InvalidWrapper(f"{member}.path", "Two parameters have the same name.")
     if body.amount is not UNSET and body.accepts is not UNSET:
         raise InvalidWrapper(f"{member}.accepts", "A route has an amount or terms, not both.")
     return PricedRoute(

@@ -158,6 +158,18 @@ def test_colon_inside_a_segment_is_no_parameter() -> None:
     assert [each["name"] for each in path[1]["get"]["parameters"]] == ["name", "queryParams"]
 
 
+def test_routes_that_differ_in_the_names_of_parameters_are_one_path() -> None:
+    routes = [{"method": "GET", "path": "/a/:x"}, {"method": "POST", "path": "/a/:y"}]
+    wrapper = listed(routes=routes, other_paths="refused")
+    assert resources(wrapper) == ["https://pay.example.com/gateway/weather/a/{x}"]
+    (path,) = openapi(wrapper)["paths"].items()
+    assert path[0] == "/gateway/weather/a/{x}"
+    assert path[1].keys() == {"get", "post"}
+    for operation in path[1].values():
+        names = [each["name"] for each in operation["parameters"] if each["in"] == "path"]
+        assert names == ["x"]
+
+
 def test_route_has_its_parameters_its_body_and_its_response() -> None:
     paths = openapi(listed(routes=ROUTES))["paths"]
     assert paths.keys() == {

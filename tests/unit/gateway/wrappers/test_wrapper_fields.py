@@ -95,6 +95,7 @@ def test_amount_beyond_a_token_amount_is_refused() -> None:
         ({"accepts": [term()]}, "accepts"),
         ({"other_paths": "refused"}, "otherPaths"),
         ({"routes": [route(path="/../x")]}, "routes[0].path"),
+        ({"routes": [route(path="/:x/a/:x")]}, "routes[0].path"),
         ({"routes": [route(amount="1", accepts=[term()])]}, "routes[0].accepts"),
         ({"routes": [route(), route(path="/CITY/:other")]}, "routes"),
         ({"routes": [route(input={"a": "b" * 2048})]}, "routes[0].input"),
