@@ -141,6 +141,10 @@ class OpenConnections:
         if self._timer is None:
             self._timer = loop.call_later(CHECK_EVERY_S, self._check, loop)
 
+    def limit_writing(self, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
+        """Give a caller some seconds to take what waits to be sent."""
+        self.set_timeout(connection, self.limits.write_s, loop)
+
     def clear_timeout(self, connection: Connection) -> None:
         """Remove the timeout of a connection."""
         self._deadlines.pop(connection, None)
