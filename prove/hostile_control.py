@@ -16,7 +16,7 @@ class UnboundedHttpProtocol(HttpToolsProtocol):
     hosts = None
 
     def connection_made(self, transport):
-        super().connection_made(HeadBuffer(transport, self.loop))
+        super().connection_made(HeadBuffer(transport, self.loop, lambda: None))
 
 
 BoundedHttpProtocol = UnboundedHttpProtocol

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 from typing import Final, Protocol
@@ -130,11 +130,20 @@ class OpenConnections:
     def set_timeout(
         self, connection: Connection, seconds: float, loop: asyncio.AbstractEventLoop
     ) -> None:
-        """Time the connection out in `seconds`, in place of an earlier timeout."""
+        """Time the connection out in `seconds`, in place of an earlier timeout.
+
+        One that is not counted is ignored.
+        """
+        if connection not in self._names:
+            return
         self._deadlines.pop(connection, None)
         self._deadlines[connection] = loop.time() + seconds
         if self._timer is None:
             self._timer = loop.call_later(CHECK_EVERY_S, self._check, loop)
+
+    def limit_writing(self, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
+        """Give a caller some seconds to take what waits to be sent."""
+        self.set_timeout(connection, self.limits.write_s, loop)
 
     def clear_timeout(self, connection: Connection) -> None:
         """Remove the timeout of a connection."""
@@ -175,12 +184,18 @@ class HeadBuffer(asyncio.Transport):
     """A transport that sends the head of a response together with its body.
 
     The server writes the two one after the other, and the loop would send each in a packet of its
-    own. A head waits for at most one iteration of the loop.
+    own. A head waits for at most one iteration of the loop. `on_close` is called whenever somebody
+    closes the transport, which stays until the caller has taken what waits to be sent.
     """
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        on_close: Callable[[], None],
+    ) -> None:
         super().__init__()
-        self._transport, self._loop = transport, loop
+        self._transport, self._loop, self._on_close = transport, loop, on_close
         self._head = b""
         # Called for every request: straight to the real transport.
         self.is_closing = transport.is_closing  # type: ignore[method-assign]
@@ -213,6 +228,7 @@ class HeadBuffer(asyncio.Transport):
         """Send the buffered head and close the connection."""
         self._flush()
         self._transport.close()
+        self._on_close()
 
     def abort(self) -> None:
         """Close the connection at once."""

@@ -58,7 +58,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self, transport: asyncio.Transport
     ) -> None:
         """Serve the connection, or refuse it when there is no room."""
-        super().connection_made(HeadBuffer(transport, self.loop))
+        buffer = HeadBuffer(transport, self.loop, lambda: self.open.limit_writing(self, self.loop))
+        super().connection_made(buffer)
         self.flow = HoldableFlow(self.transport)
         transport.set_write_buffer_limits(high=_WRITE_BYTES)
         self._has_served = False
@@ -288,7 +289,6 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self.server_state.total_requests += 1
         limits = self.open.limits
         if self.transport.is_closing():
-            self.open.set_timeout(self, limits.write_s, self.loop)
             return
         if self.pipeline:
             cycle, app = self.pipeline.pop()
@@ -376,14 +376,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """Give a caller that does not read some seconds to do so."""
         super().pause_writing()
-        self.open.set_timeout(self, self.open.limits.write_s, self.loop)
+        self.open.limit_writing(self, self.loop)
 
     def resume_writing(self) -> None:
         """Restore the timeout of a caller that reads again."""
         super().resume_writing()
-        if self.is_busy:
+        if self.is_busy and not self.transport.is_closing():
             self.open.clear_timeout(self)
-        elif not self._is_ended:
+        elif not (self._is_ended or self.transport.is_closing()):
             self.open.set_timeout(self, self.open.limits.idle_s, self.loop)
 
 

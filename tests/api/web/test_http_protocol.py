@@ -1,9 +1,12 @@
 """The limits of HTTP connections and request heads, through the real server."""
 
 import asyncio
+import socket
 import sys
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from types import MethodType
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -15,9 +18,11 @@ from farebox.web.http_protocol import FIELDS, HEAD_BYTES, PIPELINED_REQUESTS, UR
 from farebox.web.request_body import BodyLimit, BodyTooSlow, read_body
 from farebox.web.responses import send_json
 from support.serving import connected, exchange, serving, statuses_of
+from support.waiting import until
 
 WIDE = ConnectionLimits(1_000, 0)
 GET = b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n"
+CHUNK = b"x" * 12 * 1024
 CLOSE = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 
@@ -267,6 +272,51 @@ async def test_connection_is_closed_when_client_does_not_read(app: _App) -> None
                     await writer.drain()
                     await asyncio.sleep(0.02)  # the pace of the sender
     assert len(app.requests) < 50
+
+
+class _BreaksOff:
+    """Breaks a response off as soon as a little of it waits: less than pauses the writer."""
+
+    def __init__(self, *, is_raised: bool) -> None:
+        self._is_raised, self.ended = is_raised, asyncio.Event()
+        self.protocol: Any = None  # the server's, of the connection
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await _App()(scope, receive, send)
+            return
+        cycle: Any = cast("MethodType", send).__self__
+        self.protocol = cycle.on_response.__self__
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        is_begun = False
+        while not (is_begun and cycle.transport.get_write_buffer_size()):
+            is_begun = True  # the head is sent
+            await send({"type": "http.response.body", "body": CHUNK, "more_body": True})
+        assert not self.protocol.flow.write_paused
+        self.ended.set()
+        if self._is_raised:
+            raise RuntimeError
+
+
+@pytest.mark.parametrize("is_raised", [True, False])
+@pytest.mark.parametrize("is_resumed", [True, False])
+async def test_response_that_breaks_off_waits_a_bounded_time_for_a_client_that_does_not_read(
+    *, is_raised: bool, is_resumed: bool
+) -> None:
+    app, loop = _BreaksOff(is_raised=is_raised), asyncio.get_running_loop()
+    async with serving(app, replace(WIDE, write_s=0.2)) as address, asyncio.timeout(5):
+        with socket.create_connection(address) as client:  # nothing reads from it
+            client.setblocking(False)
+            await loop.sock_sendall(client, GET % 1)
+            await app.ended.wait()
+            await until(app.protocol.transport.is_closing)
+            if is_resumed:  # as where the client has taken a part of much that waited
+                app.protocol.pause_writing()
+                app.protocol.resume_writing()
+            with pytest.raises(ConnectionError):
+                while True:
+                    await loop.sock_sendall(client, b"x")
+                    await asyncio.sleep(0.02)  # the pace of the sender
 
 
 async def test_connections_per_address_are_limited(app: _App) -> None:

@@ -18,7 +18,7 @@ from farebox.kernel.caller import Caller, CallerKind, OwnerId
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.kernel.slots import Requester, Share
+from farebox.kernel.slots import Requester
 from farebox.local.devnet import Devnet, Scene
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.resolve import LoopbackResolver, PinnedAddress
@@ -189,13 +189,16 @@ async def test_checks_take_previews_slots_and_of_them_a_share() -> None:
 
         flood = check(CALLER, 40)
         await until(lambda: node.asked == limits.per_client)
-        # others of the same site have the same share, another one its own, and runs and payments
+        # others of the same site have the same share, another one its own, and so have payments,
+        # runs and polls of the site itself
         flood += check(replace(CALLER, owner=OwnerId("another")), 40)
         flood += check(replace(CALLER, site="2001:db8:1::/48"), 1)
         await until(lambda: node.asked == limits.per_client + 1)
-        for purpose in (SimulationPurpose.SETTLEMENT, SimulationPurpose.AUTOMATION):
-            flood.append(asyncio.ensure_future(slots.simulate("", Requester(purpose, Share("x")))))
-        await until(lambda: node.asked == limits.per_client + 3)
+        others = [each for each in SimulationPurpose if each is not SimulationPurpose.PREVIEW]
+        for purpose in others:
+            simulating = slots.simulate("", Requester(purpose, CALLER.share))
+            flood.append(asyncio.ensure_future(simulating))
+        await until(lambda: node.asked == limits.per_client + 1 + len(others))
         for each in flood:
             each.cancel()
         await asyncio.gather(*flood, return_exceptions=True)

@@ -1,7 +1,9 @@
 """The gateway over HTTP after a change, a loss or a theft: the receipt stays, nothing is sent."""
 
+import asyncio
 import base64
 import json
+from asyncio import gather
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -17,6 +19,7 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 from farebox.vault.stored_secret import Purpose
 from farebox.x402.reasons import Reason
+from support.asgi import Answer
 from support.gateway import (
     GatewayBench,
     Opened,
@@ -32,9 +35,11 @@ from support.outbound import SELLER
 from support.payment_headers import receipt, required
 from support.upstream import answers
 from support.vault import new_owner, random_value, vault_replica
+from support.waiting import until
 from support.wrappers import OTHER_PAY_TO, change_fields, wrapper_fields, wrappers_of
 
 PAYER = Address(OTHER_PAY_TO)
+RACING = 8
 Change = Callable[[Database, Wrapper], Awaitable[object]]
 
 
@@ -169,6 +174,74 @@ async def test_secret_and_upstream_are_those_of_the_moment_of_the_call(
         (request,) = sent(at)
         assert request.startswith(b"GET /new ")
         assert f"Authorization: Bearer {value.reveal()}".encode() in request
+
+
+class TwoSettlements:
+    """Payments land in two groups: the first `count` to come at one gate, the others at another."""
+
+    def __init__(self, database: Database, count: int) -> None:
+        self.gates = (asyncio.Event(), asyncio.Event())
+        self.came = 0
+        self._count, self._land = count, lands(database)
+
+    async def __call__(self, identity: PaymentIdentity, digest: bytes) -> Any:
+        gate = self.gates[self.came >= self._count]
+        self.came += 1
+        await gate.wait()
+        return await self._land(identity, digest)
+
+
+@pytest.mark.parametrize("is_deleted", [True, False])
+async def test_change_beside_deliveries_sends_no_secret_elsewhere_and_nothing_old_afterwards(
+    opened: Opened, database: Database, *, is_deleted: bool
+) -> None:
+    """Half of the payments land while the change is made, the others once it was answered.
+
+    Control: a build that goes by the wrapper of before the settlement sends all the old secret;
+    one that reads the wrapper again, and not its secret, sends the old one to the new upstream.
+    """
+    wrapper, caller, second = await secret_wrapper(database)
+    first = wrapper.settings.upstream.secret_id
+    assert first is not None
+    reader, wrappers = vault_replica(database).reader, wrappers_of(database)
+    old, new = [
+        (await reader.read(wrapper.owner, each, purposes=(Purpose.BEARER,))).reveal().encode()
+        for each in (first, second)
+    ]
+    fields = change_fields(secret_id=second, upstream_url=f"https://{SELLER}/new")
+    held = TwoSettlements(database, RACING)
+    async with opened(outcome_of=held) as at:
+        at.wrapper = wrapper
+        for number in range(2 * RACING):
+            at.paid[str(number)] = signature(await at.offer(f"/{number}"), str(number))
+
+        async def begin(numbers: range) -> list[asyncio.Task[Answer]]:
+            begun = [asyncio.create_task(at.pay(f"/{each}", payment=str(each))) for each in numbers]
+            await until(lambda: held.came == numbers.stop)
+            return begun
+
+        beside, after = await begin(range(RACING)), await begin(range(RACING, 2 * RACING))
+        held.gates[0].set()
+        if is_deleted:
+            await wrappers.delete(caller, "r", wrapper.id)
+        else:
+            await wrappers.update(caller, "r", wrapper.id, fields)
+        held.gates[1].set()
+        answers_beside, answers_after = await gather(*beside), await gather(*after)
+        paths = [each.split()[1] for each in sent(at)]
+        of_old = {path for path, each in zip(paths, sent(at), strict=True) if old in each}
+        of_new = {path for path, each in zip(paths, sent(at), strict=True) if new in each}
+        assert len(of_new) + len(of_old) == len(paths)
+        assert of_old <= {b"/%d" % each for each in range(RACING)}
+        assert of_new <= {b"/new/%d" % each for each in range(2 * RACING)}
+        assert {each.status for each in answers_beside} <= ({200, 502} if is_deleted else {200})
+        if is_deleted:
+            assert not of_new
+            left = [each.json()["error"]["details"]["attemptsLeft"] for each in answers_after]
+            assert left == [5] * RACING
+        else:
+            assert {each.status for each in answers_after} == {200}
+            assert len(paths) == 2 * RACING
 
 
 async def test_change_of_secret_or_upstream_refuses_no_payment(

@@ -32,6 +32,7 @@ from support.journal_rows import (
     tool_bazaar,
 )
 from support.promises import case, promise
+from support.wrapper_listings import GATEWAY
 
 
 async def rows(database: Database, sql: str, *args: object) -> list[dict[str, Any]]:
@@ -372,6 +373,30 @@ async def test_another_recipient_under_a_host_is_listed_once_the_resource_names_
     other = "https://other.example/"
     moved = await insert_settlement(database, Paid(discovery(other), pay_to=OTHER_SELLER))
     assert await ingestion.list(moved) == Listed()
+
+
+@case("CT-040")
+@pytest.mark.parametrize(
+    ("path", "template"),
+    [
+        ("/gateway/weather", None),
+        ("//gateway/weather", None),
+        ("/Gateway/weather", None),
+        ("/gateway%2Fweather", None),
+        ("/", None),
+        ("/x", None),
+        ("/a/b", "/:a/:b"),
+        ("/gateway/weather/a", "/:path"),
+    ],
+)
+async def test_no_url_of_this_service_is_listed_for_a_payment_outside_its_gateway(
+    database: Database, ingestion: Ingestion, path: str, template: str | None
+) -> None:
+    bazaar = http_bazaar() if template is None else http_bazaar(routeTemplate=template)
+    for origin in (GATEWAY.origin, f"{GATEWAY.origin}:8443"):
+        stranger = await insert_settlement(database, Paid(discovery(origin + path, bazaar)))
+        assert await ingestion.list(stranger) == ListingRejected(RejectionReason.GATEWAY_URL)
+    assert await listings(database) == []
 
 
 @case("CT-040")

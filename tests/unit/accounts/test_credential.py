@@ -12,6 +12,7 @@ from farebox.accounts.credential import (
     read_credential,
 )
 from farebox.accounts.token import TokenType, new_token
+from farebox.kernel.caller import OwnerId
 from support.promises import case
 
 KEY = new_token(TokenType.KEY).value.reveal()
@@ -222,3 +223,29 @@ def test_own_origin_is_the_host_header_without_a_public_url() -> None:
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
 def test_cookie_needs_no_csrf_header_for_safe_methods(method: str) -> None:
     assert shown(COOKIE, method=method) == Credential(CredentialType.SESSION, digest(SESSION))
+
+
+@pytest.mark.parametrize(
+    ("named", "is_for"),
+    [
+        ([], True),
+        (["user_ada"], True),
+        (["user_ada", "user_ada"], True),
+        (["user_ada", "user_bob"], False),
+        (["user_bob", "user_ada"], False),
+        (["user_ada,user_bob"], False),
+        ([" user_ada"], False),
+        ([""], False),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_page_names_one_account_which_is_the_cookies(
+    method: str, named: list[str], is_for: bool
+) -> None:
+    read = shown(
+        *(COOKIE, OURS, CSRF, HOST),
+        *[("X-Farebox-Account", each) for each in named],
+        method=method,
+    )
+    assert isinstance(read, Credential)
+    assert read.is_for(OwnerId("user_ada")) is is_for

@@ -1,8 +1,8 @@
-"""The buffer that writes a response's head together with the first part of its body."""
+"""The counted connections, and the buffer that writes a head with the first part of its body."""
 
 import asyncio
 
-from farebox.web.connections import HeadBuffer
+from farebox.web.connections import ConnectionLimits, HeadBuffer, OpenConnections
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 
@@ -29,7 +29,7 @@ class Recorded(asyncio.Transport):
 
 def _pair() -> tuple[HeadBuffer, Recorded]:
     real = Recorded()
-    return HeadBuffer(real, asyncio.get_running_loop()), real
+    return HeadBuffer(real, asyncio.get_running_loop(), lambda: None), real
 
 
 async def test_head_and_body_are_one_write() -> None:
@@ -67,3 +67,30 @@ async def test_abort_writes_nothing_more() -> None:
     held.abort()
     await asyncio.sleep(0)
     assert real.seen == [b"aborted"]
+
+
+class _Waiting:
+    """A connection that waits for its first request."""
+
+    is_busy = has_served = False
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def time_out(self) -> None:
+        self.seen.append("timed out")
+
+    def shed(self) -> None:
+        self.seen.append("closed")
+
+
+async def test_connection_that_is_not_counted_makes_no_room_for_another() -> None:
+    """One that was refused closes as well; it has no place to give."""
+    connections, loop = OpenConnections(ConnectionLimits(1, 0)), asyncio.get_running_loop()
+    counted, refused = _Waiting(), _Waiting()
+    connections.add(counted, "203.0.113.7")
+    connections.set_timeout(refused, 20, loop)
+    assert not connections.make_room()
+    connections.set_timeout(counted, 20, loop)
+    assert connections.make_room()
+    assert (counted.seen, refused.seen) == (["closed"], [])
