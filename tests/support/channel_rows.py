@@ -34,4 +34,4 @@ def channel_leases(
 
 async def acquire(leases: ChannelLeases, *, wait_s: float = 1) -> ChannelLease:
     """Acquire a lease with a new ticket."""
-    return await leases.acquire(leases.issue_ticket(wait_s=wait_s))
+    return await leases.acquire(leases.issue_ticket("one", wait_s=wait_s))

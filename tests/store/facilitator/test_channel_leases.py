@@ -151,7 +151,7 @@ async def test_a_waiter_learns_the_expected_lease_while_its_envelope_is_pending(
     lease = await acquire(leases)
     announced: asyncio.Queue[ChannelLease] = asyncio.Queue()
     waiting = asyncio.create_task(
-        leases.acquire(leases.issue_ticket(wait_s=5), announced.put_nowait)
+        leases.acquire(leases.issue_ticket("one", wait_s=5), announced.put_nowait)
     )
     leases.expect(lease.with_landed(41))
     expected = await asyncio.wait_for(announced.get(), 1)

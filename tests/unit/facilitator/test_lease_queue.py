@@ -14,11 +14,12 @@ def lease(tag: int, *, used: int = 40) -> ChannelLease:
 
 
 def join(
-    queue: LeaseQueue, *, until: float = 10, ticket: Ticket | None = None
+    queue: LeaseQueue, client: str = "one", *, until: float = 10, ticket: Ticket | None = None
 ) -> tuple[Waiter, list[ChannelLease]]:
     """A waiter, and the leases announced to it."""
     announced: list[ChannelLease] = []
-    return queue.join(ticket or queue.issue_ticket(until), announced.append), announced
+    ticket = ticket or queue.issue_ticket(client, until)
+    return queue.join(ticket, announced.append), announced
 
 
 async def test_waiters_are_served_in_the_order_they_joined() -> None:
@@ -28,6 +29,57 @@ async def test_waiters_are_served_in_the_order_they_joined() -> None:
         assert queue.hand_out(lease(tag))
         assert waiter.lease.result() == lease(tag)
     assert not queue.hand_out(lease(9)), "no waiter is left"
+
+
+async def test_client_that_comes_alone_is_served_before_the_many_of_another() -> None:
+    queue = LeaseQueue()
+    many = [join(queue, "many")[0] for _ in range(20)]
+    for tag in (1, 2, 3):
+        queue.hand_out(lease(tag))
+    alone, _ = join(queue, "alone")
+    queue.hand_out(lease(4))
+    assert alone.lease.done()
+    assert [each.lease.done() for each in many] == [True] * 3 + [False] * 17
+
+
+async def test_clients_with_many_waiters_are_served_in_turn_and_each_in_order() -> None:
+    queue = LeaseQueue()
+    first = [join(queue, "first")[0] for _ in range(6)]
+    second = [join(queue, "second")[0] for _ in range(3)]
+    for tag in range(1, 7):
+        queue.hand_out(lease(tag))
+    assert [each.lease.done() for each in first] == [True] * 3 + [False] * 3
+    assert [each.lease.done() for each in second] == [True] * 3
+    late = join(queue, "second")[0]
+    queue.hand_out(lease(7))
+    queue.hand_out(lease(8))
+    assert late.lease.done()
+    assert [each.lease.done() for each in first] == [True] * 4 + [False] * 2
+
+
+async def test_client_of_whom_nobody_waits_comes_at_the_turn_of_now_and_leaves_nothing() -> None:
+    queue = LeaseQueue()
+    for client in ("a", "b", "a", "c"):
+        join(queue, client)
+        queue.hand_out(lease(1))
+    left, _ = join(queue, "d")
+    queue.leave(left)
+    assert {queue.issue_ticket(each, 10).turn for each in "abcde"} == {0}
+    assert queue._last_turns == {}
+
+
+async def test_announced_lease_goes_to_the_one_that_is_served_earlier() -> None:
+    queue = LeaseQueue()
+    waiters = [join(queue, "many")[0] for _ in range(3)]
+    queue.hand_out(lease(1))
+    queue.expect(lease(2))
+    alone, announced = join(queue, "alone")
+    assert announced == []
+    assert queue.pass_on(lease(2))
+    assert alone.lease.result() == lease(2)
+    assert not waiters[1].lease.done()
+    assert queue.pass_on(lease(3))
+    assert waiters[1].lease.result() == lease(3), "its announcement is no longer counted on"
 
 
 async def test_a_pending_lease_is_announced_to_the_oldest_waiter_and_passed_on_to_it() -> None:

@@ -140,7 +140,9 @@ class WaitingSender:
         self.resumed_until: list[float] = []
         self.sends = 0
 
-    async def send(self, claim: Claim, accepted: Accepted, *, began: float) -> SettleOutcome:
+    async def send(
+        self, claim: Claim, accepted: Accepted, *, client: str, began: float
+    ) -> SettleOutcome:
         self.sends += 1
         await self.is_sent.wait()
         return Settled(claim.identity, claim.request_digest, TX_HASH)

@@ -36,8 +36,8 @@ log = structlog.get_logger(__name__)
 class ChannelLeases:
     """Leases channel accounts from the pool that all replicas share in the database.
 
-    Waiters are served in the order of their tickets, as many as there are free channels by one
-    statement. A lease whose last envelope has landed passes straight to the next waiter; after
+    Waiters are served in the order of their tickets, all clients in turn, as many as there are free
+    channels by one statement. A lease whose last envelope has landed passes straight to the next waiter; after
     `PASS_ON_S` at most it goes back to the pool, so that waiters of another replica get it
     (docs/decisions/0014). All replicas together lease no more channels than one ledger has room
     for: the other settlements wait here, in order, and not in the network's queue, which drops
@@ -68,9 +68,9 @@ class ChannelLeases:
         self._yielded: set[Address] = set()
         self._is_closed = False
 
-    def issue_ticket(self, *, wait_s: float) -> Ticket:
-        """Issue a ticket behind all others, for a holder that waits `wait_s` seconds."""
-        return self._queue.issue_ticket(self._clock.monotonic() + wait_s)
+    def issue_ticket(self, client: str, *, wait_s: float) -> Ticket:
+        """Issue a ticket behind the client's others, for a holder that waits `wait_s` seconds."""
+        return self._queue.issue_ticket(client, self._clock.monotonic() + wait_s)
 
     async def acquire(
         self, ticket: Ticket, on_expected: OnExpected = lambda expected: None

@@ -18,14 +18,21 @@ class NoChannelFree(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A position in the queue: lower numbers are served first.
+    """A position in the queue: lower turns are served first, and in a turn lower numbers.
 
     A holder that could not use a lease waits again with the same ticket. It stops waiting at
     `deadline` (monotonic seconds).
     """
 
+    client: str
+    turn: int
     number: int
     deadline: float
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """What tickets are ordered by."""
+        return self.turn, self.number
 
 
 @dataclass(eq=False, slots=True)
@@ -42,17 +49,23 @@ class Waiter:
 
 
 class LeaseQueue:
-    """Serves waiters in the order of their tickets.
+    """Serves waiters in the order of their tickets, which all clients get in turn.
 
-    A lease whose envelope is pending is announced to the oldest waiter that expects none, as the
+    The turns are start-time fair queueing (Goyal, Vin and Cheng, 1996): a client's next turn is
+    the one after its last, and never one that has passed. So a client that comes alone waits for
+    one lease, however many wait for another client, and the tickets of one client keep their order.
+
+    A lease whose envelope is pending is announced to the first waiter that expects none, as the
     value it will have once that envelope has landed. An announcement reserves nothing: a lease that
-    becomes free elsewhere goes to the oldest waiter.
+    becomes free elsewhere goes to the first waiter.
     """
 
     def __init__(self) -> None:
         self._waiters: list[Waiter] = []
         self._unannounced: dict[Address, ChannelLease] = {}  # expected, and no waiter is left
         self._numbers = count(1)
+        self._turn = 0  # of the ticket served last
+        self._last_turns: dict[str, int] = {}  # of the clients that wait
 
     def __len__(self) -> int:
         return len(self._waiters)
@@ -62,14 +75,17 @@ class LeaseQueue:
         """The earliest deadline of a waiter (monotonic seconds)."""
         return min(each.ticket.deadline for each in self._waiters)
 
-    def issue_ticket(self, deadline: float) -> Ticket:
-        """Issue a ticket behind all others; `deadline` in monotonic seconds."""
-        return Ticket(next(self._numbers), deadline)
+    def issue_ticket(self, client: str, deadline: float) -> Ticket:
+        """Issue a ticket behind the client's others; `deadline` in monotonic seconds."""
+        turn = max(self._turn, self._last_turns.get(client, -1) + 1)
+        return Ticket(client, turn, next(self._numbers), deadline)
 
     def join(self, ticket: Ticket, on_expected: OnExpected) -> Waiter:
         """Add a waiter; `on_expected` is called with each lease it is likely to get."""
         waiter = Waiter(ticket, on_expected, asyncio.get_running_loop().create_future())
-        insort(self._waiters, waiter, key=lambda each: each.ticket.number)
+        insort(self._waiters, waiter, key=lambda each: each.ticket.position)
+        last = self._last_turns.get(ticket.client, ticket.turn)
+        self._last_turns[ticket.client] = max(last, ticket.turn)
         self._announce()
         return waiter
 
@@ -78,6 +94,9 @@ class LeaseQueue:
         if waiter not in self._waiters:
             return
         self._waiters.remove(waiter)
+        client = waiter.ticket.client
+        if all(each.ticket.client != client for each in self._waiters):
+            del self._last_turns[client]
         if waiter.expected is not None:
             self._unannounced = {waiter.expected.address: waiter.expected} | self._unannounced
         self._announce()
@@ -94,19 +113,23 @@ class LeaseQueue:
         self._announce()
 
     def hand_out(self, lease: ChannelLease) -> bool:
-        """Give a lease to the oldest waiter; False when there is none."""
+        """Give a lease to the first waiter; False when there is none."""
         if not self._waiters:
             return False
         self._give(self._waiters[0], lease)
         return True
 
     def pass_on(self, lease: ChannelLease) -> bool:
-        """Give a lease to the waiter that expects it, else the oldest; False when there is none."""
-        expecting = self._withdraw(lease.address)
+        """Give a lease to the first waiter that expects none, or this one; False when there is none.
+
+        One that came after the announcement and is served earlier gets it: announcements are no
+        turns.
+        """
+        self._withdraw(lease.address)
         if not self._waiters:
             return False
-        unannounced = (each for each in self._waiters if each.expected is None)
-        self._give(expecting or next(unannounced, self._waiters[0]), lease)
+        without = (each for each in self._waiters if each.expected is None)
+        self._give(next(without, self._waiters[0]), lease)
         return True
 
     def reject(self, reason: Callable[[], Exception], *, late_at: float | None = None) -> int:
@@ -124,17 +147,16 @@ class LeaseQueue:
 
     def _give(self, waiter: Waiter, lease: ChannelLease) -> None:
         self.leave(waiter)
+        self._turn = max(self._turn, waiter.ticket.turn)
         waiter.lease.set_result(lease)
 
-    def _withdraw(self, address: Address) -> Waiter | None:
-        """Withdraw an announcement; returns the waiter that expected the lease, if any."""
+    def _withdraw(self, address: Address) -> None:
         if self._unannounced.pop(address, None) is not None:
-            return None
+            return
         for waiter in self._waiters:
             if waiter.expected is not None and waiter.expected.address == address:
                 waiter.expected = None
-                return waiter
-        return None
+                return
 
     def _announce(self) -> None:
         for waiter in self._waiters:

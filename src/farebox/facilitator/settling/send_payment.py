@@ -80,17 +80,19 @@ class PaymentSender:
         self._network, self._journal, self._clock = network, journal, clock
         self._claim_releaser, self._timeouts = claim_releaser, timeouts
 
-    async def send(self, claim: Claim, accepted: Accepted, *, began: float) -> SettleOutcome:
+    async def send(
+        self, claim: Claim, accepted: Accepted, *, client: str, began: float
+    ) -> SettleOutcome:
         """Sign, record and send an envelope, and wait for the outcome; or release the claim.
 
-        The caller has waited since `began` (monotonic seconds), judging included.
+        `client` is the share that waits for a channel. The caller has waited since `began` (monotonic seconds), judging included.
 
         Raises:
             NothingSent: no channel was free in time; the claim was released.
             DatabaseUnavailable: before anything was sent.
         """
         try:
-            return await self._send_under_lease(claim, accepted, began)
+            return await self._send_under_lease(claim, accepted, client, began)
         except NoChannelFree as missed:
             await self._claim_releaser.release(InterruptedClaim(claim))
             raise NothingSent(
@@ -104,7 +106,7 @@ class PaymentSender:
             raise
 
     async def _send_under_lease(
-        self, claim: Claim, accepted: Accepted, began: float
+        self, claim: Claim, accepted: Accepted, client: str, began: float
     ) -> SettleOutcome:
         """Wait for a lease, and for another one where the envelope is not recorded under it."""
         leases, builder = self._network.leases, self._network.builder
@@ -114,7 +116,7 @@ class PaymentSender:
             nonlocal prebuilt
             prebuilt = builder.prebuild(accepted, expected)
 
-        ticket = leases.issue_ticket(wait_s=self._timeouts.channel_s)
+        ticket = leases.issue_ticket(client, wait_s=self._timeouts.channel_s)
         lost_leases = 0
         while True:
             is_late = self._clock.monotonic() >= ticket.deadline

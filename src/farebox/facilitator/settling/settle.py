@@ -88,7 +88,9 @@ class KeyReservations(Protocol):
 class SettlementSender(Protocol):
     """Sends claimed payments on one network, as `PaymentSender` does."""
 
-    async def send(self, claim: Claim, accepted: Accepted, *, began: float) -> SettleOutcome: ...
+    async def send(
+        self, claim: Claim, accepted: Accepted, *, client: str, began: float
+    ) -> SettleOutcome: ...
 
     async def resume(
         self, known: Settlement, sent: SentEnvelope, *, until: float
@@ -294,7 +296,7 @@ class Settler:
             await self._claim_releaser.release(InterruptedClaim(claim))
             raise
         sender = self._senders[claim.identity.network]
-        return await sender.send(claim, accepted, began=began)
+        return await sender.send(claim, accepted, client=request.client, began=began)
 
     def _build_claim(self, request: SettleRequest, accepted: Accepted) -> Claim:
         payment, caller = request.transfer.payment, request.caller
