@@ -76,6 +76,16 @@ async def _settle(ground: Ground, path: str) -> Play:
     )
 
 
+async def _fill_channels(ground: Ground) -> Play:
+    """Settle payments to itself, of the least amount, more at once than there are channels."""
+
+    async def request(number: int) -> Request:
+        body = msgspec.json.decode((await ground.sign_payment()).settle_body)
+        return ground.ask("POST", "/settle", body, number=number)
+
+    return partial(ground.flood, request, at_once=48, pause_s=0.0)
+
+
 # --- upstreams of its own
 
 
@@ -392,6 +402,7 @@ class Attack(StrEnum):
     CHALLENGES = "a flood of unpaid requests to the honest wrapper"
     VERIFYING = "a flood of verifications"
     SETTLING = "a flood of settlements"
+    CHANNELS = "payments to itself take all channels"
     SIGN_INS = "a flood of challenges to sign in for an honest account"
 
 
@@ -436,6 +447,7 @@ _PLAYS: Final[Mapping[Attack, Callable[[Ground], Awaitable[Play]]]] = {
     Attack.CHALLENGES: lambda ground: _get(ground, f"/gateway/{SLUG}/item", at_once=24),
     Attack.VERIFYING: lambda ground: _settle(ground, "/verify"),
     Attack.SETTLING: lambda ground: _settle(ground, "/settle"),
+    Attack.CHANNELS: _fill_channels,
     Attack.SIGN_INS: _sign_in,
 }
 

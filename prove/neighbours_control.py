@@ -13,7 +13,7 @@ from prove.delivery_control import TIMES
 from prove.neighbours_attackers import SLOWLY, Attack
 from prove.neighbours_case import RATIO_MOST, NeighboursCase, NeighboursOutcome
 from prove.neighbours_ground import Origin
-from prove.neighbours_honest import SEARCH
+from prove.neighbours_honest import BUYER, SEARCH
 from prove.owner_stage import TIMED
 
 _OFFER: Final = "gateway/offers/offer.py"
@@ -63,6 +63,8 @@ Search._find = _find_slowly
 """
 _RUN_OFFER: Final = "automation/credits/run_offer.py"
 _ENDS: Final = {
+    # ledgers close ten times as fast as on a real network, and leases go back as often as there
+    "facilitator/channels/channel_leases.py": ("class ChannelLeases:", "\n\nPASS_ON_S = 1.0\n"),
     _RUN_OFFER: TIMED[_RUN_OFFER],  # ledgers close fast, and no payment may expire
     _OFFER: TIMES[_OFFER],
     _RESOLVE: ("class SystemLookup:", _HANGING),
@@ -121,6 +123,14 @@ async def _find_in_one_queue(self, request, *, client="", own=Search.find):
 
 Search.find = _find_in_one_queue
 """
+_ONE_TURN: Final = """
+
+def _join_one_queue(self, client, deadline):
+    return Ticket(client, 0, next(self._numbers), deadline)
+
+
+LeaseQueue.issue_ticket = _join_one_queue
+"""
 _PLACES_OF_ALL: Final = """
 
 async def count_other_keys(db, network, pay_to, owner, wrapper_id):
@@ -139,6 +149,7 @@ class Control(StrEnum):
     SLOTS = "an owner may take every upstream slot"
     CALLS = "an agent may make all calls"
     SEARCHES = "all searches wait in one queue"
+    CHANNELS = "all payments wait for a channel in one queue"
     PLACES = "the listings of all owners count for a recipient"
 
     @property
@@ -154,6 +165,8 @@ class Control(StrEnum):
             return outcome.lost > 0
         if self is Control.SEARCHES:  # who waits in a queue is served at last
             return outcome.ratios.get(SEARCH, 0.0) > 2 * RATIO_MOST
+        if self is Control.CHANNELS:
+            return bool(outcome.refused) or outcome.ratios.get(BUYER, 0.0) > RATIO_MOST
         return bool(outcome.refused)
 
 
@@ -164,6 +177,7 @@ _ATTACKS: Final = {
     Control.SLOTS: Attack.SLOTS,
     Control.CALLS: Attack.AGENT_CALLS,
     Control.SEARCHES: Attack.SLOW_SEARCHES,
+    Control.CHANNELS: Attack.CHANNELS,
     Control.PLACES: Attack.PLACES,
 }
 _BROKEN: Final[Mapping[Control, tuple[str, str, str]]] = {
@@ -173,6 +187,9 @@ _BROKEN: Final[Mapping[Control, tuple[str, str, str]]] = {
     Control.SLOTS: ("gateway/relay/relay.py", "class UpstreamSlots:", _NO_SHARE_OF_SLOTS),
     Control.CALLS: ("mcp/paid_call.py", "def limits_of_calls(", _NO_SHARE_OF_CALLS),
     Control.SEARCHES: (_SEARCH, "class Search:", _NO_SHARE_OF_SEARCHES),
+    Control.CHANNELS: (
+        "facilitator/channels/lease_queue.py", "class LeaseQueue:", _ONE_TURN,
+    ),
     Control.PLACES: (
         "catalog/wrapper_listing_store.py", "async def count_other_keys(", _PLACES_OF_ALL,
     ),

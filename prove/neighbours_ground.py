@@ -183,12 +183,15 @@ class Ground:
         return [(row["id"], sessions[row["owner"]]) for row in rows]
 
     async def sign_real(self) -> str:
-        """Sign a payment of the least amount, which the ledger takes."""
+        """Sign a payment of the least amount, which the ledger takes; its header."""
+        return (await self.sign_payment()).header
+
+    async def sign_payment(self) -> ShopPayment:
+        """Sign a payment of the least amount to itself, which the ledger takes."""
         parties = owners_of(self.stage.scene)[_PAYERS]
         payer = parties[next(self.numbers) % len(parties)]
         pay_to = self.stage.scene.payees[1].address
-        payment = await self.payments.sign("attacker", payer=payer, amount=CHEAP, pay_to=pay_to)
-        return payment.header
+        return await self.payments.sign("attacker", payer=payer, amount=CHEAP, pay_to=pay_to)
 
     async def sign_bad(self, make: Callable[[], Party], **more: Any) -> list[ShopPayment]:
         """Sign payments for the honest wrapper that no ledger takes."""

@@ -44,6 +44,7 @@ _RUN_S: Final = 12.0  # the longest wait for a run that is due
 _LOOK_S: Final = 0.05
 HOUR: Final = timedelta(hours=1)
 SEARCH: Final = "agent's search"  # a kind of request
+BUYER: Final = "buyer"  # another
 _CALLS: Final = 3  # of an agent in turn: a search, a price, a paid call
 
 Json = dict[str, Any]
@@ -294,7 +295,7 @@ class Neighbours:
         payment = await self._sign()
         path = f"/gateway/{SLUG}/item?n={next(self.numbers)}"
         request = Request("GET", path, "198.51.100.2", payment=payment)
-        return _expect("buyer", await self.sender.send(request), 200)
+        return _expect(BUYER, await self.sender.send(request), 200)
 
     async def _use_as_agent(self) -> Served:
         match next(self.of_agent) % _CALLS:
