@@ -121,6 +121,11 @@ async def _find_in_one_queue(self, request, *, client="", own=Search.find):
 
 Search.find = _find_in_one_queue
 """
+_NO_SHARE_OF_PREVIEWS: Final = """
+
+def simulating_for(purpose, client, own=simulating_for):
+    return own(purpose, "all")
+"""
 _PLACES_OF_ALL: Final = """
 
 async def count_other_keys(db, network, pay_to, owner, wrapper_id):
@@ -139,12 +144,13 @@ class Control(StrEnum):
     SLOTS = "an owner may take every upstream slot"
     CALLS = "an agent may make all calls"
     SEARCHES = "all searches wait in one queue"
+    PREVIEWS = "all previews share the simulations of one client"
     PLACES = "the listings of all owners count for a recipient"
 
     @property
     def case(self) -> NeighboursCase:
         """The case that shows the defect."""
-        if self is Control.SEARCHES:  # a site has many addresses, each with a rate of its own
+        if self in _OF_SITES:  # which have many addresses, each with a rate of its own
             return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.SITE)
         return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.ONE_KEY, rounds=1)
 
@@ -157,6 +163,7 @@ class Control(StrEnum):
         return bool(outcome.refused)
 
 
+_OF_SITES: Final = (Control.SEARCHES, Control.PREVIEWS)
 _ATTACKS: Final = {
     Control.JUDGED: Attack.MISSING,
     Control.LOOKUPS: Attack.HANGING,
@@ -164,6 +171,7 @@ _ATTACKS: Final = {
     Control.SLOTS: Attack.SLOTS,
     Control.CALLS: Attack.AGENT_CALLS,
     Control.SEARCHES: Attack.SLOW_SEARCHES,
+    Control.PREVIEWS: Attack.PREVIEWS,
     Control.PLACES: Attack.PLACES,
 }
 _BROKEN: Final[Mapping[Control, tuple[str, str, str]]] = {
@@ -173,6 +181,9 @@ _BROKEN: Final[Mapping[Control, tuple[str, str, str]]] = {
     Control.SLOTS: ("gateway/relay/relay.py", "class UpstreamSlots:", _NO_SHARE_OF_SLOTS),
     Control.CALLS: ("mcp/paid_call.py", "def limits_of_calls(", _NO_SHARE_OF_CALLS),
     Control.SEARCHES: (_SEARCH, "class Search:", _NO_SHARE_OF_SEARCHES),
+    Control.PREVIEWS: (
+        "stellar/simulation_slots.py", "def simulating_for(", _NO_SHARE_OF_PREVIEWS,
+    ),
     Control.PLACES: (
         "catalog/wrapper_listing_store.py", "async def count_other_keys(", _PLACES_OF_ALL,
     ),
