@@ -125,10 +125,13 @@ async def _add_console(figures: dict[str, object]) -> None:
 
 
 async def _controls_are_caught(world: World, authority: Authority, folder: Path) -> bool:
-    """Run the case of every control with its build."""
+    """Run the cases of every control with its build, until one shows the defect."""
 
     async def run(broken: World, control: Control) -> tuple[bool, object]:
-        outcome = await run_either(broken, authority, control.case)
+        for case in control.cases:
+            outcome = await run_either(broken, authority, case)
+            if control.shows_in(outcome):
+                break
         return control.shows_in(outcome), outcome
 
     return await are_controls_caught(world, folder, Control, broken_sources, run)

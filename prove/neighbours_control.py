@@ -131,6 +131,11 @@ def _join_one_queue(self, client, deadline):
 
 LeaseQueue.issue_ticket = _join_one_queue
 """
+_NO_SHARE_OF_PREVIEWS: Final = """
+
+def simulating_for(purpose, client, own=simulating_for):
+    return own(purpose, "all")
+"""
 _PLACES_OF_ALL: Final = """
 
 async def count_other_keys(db, network, pay_to, owner, wrapper_id):
@@ -150,12 +155,13 @@ class Control(StrEnum):
     CALLS = "an agent may make all calls"
     SEARCHES = "all searches wait in one queue"
     CHANNELS = "all payments wait for a channel in one queue"
+    PREVIEWS = "all previews share the simulations of one client"
     PLACES = "the listings of all owners count for a recipient"
 
     @property
     def case(self) -> NeighboursCase:
         """The case that shows the defect."""
-        if self is Control.SEARCHES:  # a site has many addresses, each with a rate of its own
+        if self in _OF_SITES:  # which have many addresses, each with a rate of its own
             return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.SITE)
         return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.ONE_KEY, rounds=1)
 
@@ -170,6 +176,7 @@ class Control(StrEnum):
         return bool(outcome.refused)
 
 
+_OF_SITES: Final = (Control.SEARCHES, Control.PREVIEWS)
 _ATTACKS: Final = {
     Control.JUDGED: Attack.MISSING,
     Control.LOOKUPS: Attack.HANGING,
@@ -178,6 +185,7 @@ _ATTACKS: Final = {
     Control.CALLS: Attack.AGENT_CALLS,
     Control.SEARCHES: Attack.SLOW_SEARCHES,
     Control.CHANNELS: Attack.CHANNELS,
+    Control.PREVIEWS: Attack.PREVIEWS,
     Control.PLACES: Attack.PLACES,
 }
 _BROKEN: Final[Mapping[Control, tuple[str, str, str]]] = {
@@ -189,6 +197,9 @@ _BROKEN: Final[Mapping[Control, tuple[str, str, str]]] = {
     Control.SEARCHES: (_SEARCH, "class Search:", _NO_SHARE_OF_SEARCHES),
     Control.CHANNELS: (
         "facilitator/channels/lease_queue.py", "class LeaseQueue:", _ONE_TURN,
+    ),
+    Control.PREVIEWS: (
+        "stellar/simulation_slots.py", "def simulating_for(", _NO_SHARE_OF_PREVIEWS,
     ),
     Control.PLACES: (
         "catalog/wrapper_listing_store.py", "async def count_other_keys(", _PLACES_OF_ALL,
