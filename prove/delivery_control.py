@@ -104,7 +104,12 @@ async def _wait_for_ever(self):
     await asyncio.Event().wait()
 
 
+async def _take_for_taken(self):
+    return
+
+
 BuyerConnection._wait_until_left = _wait_for_ever
+BuyerConnection.wait_until_taken = _take_for_taken
 """
 
 
@@ -124,18 +129,8 @@ class Control(StrEnum):
     GULLIBLE = "farebox pay takes a seller's refusal for a disproof"
 
     @property
-    def cases(self) -> tuple[DeliveryCase | HostileCase | ReportBatch, ...]:
-        """The cases of which one at least shows the defect.
-
-        When a buyer leaves is chance: what is true of most of these cases is not of each.
-        """
-        if self is Control.BLIND:
-            seeds = range(_DENIED_FIRST, _DENIED_FIRST + _CHANCES)
-            return tuple(HostileCase(seed, 4, HostileKind.LEAVES) for seed in seeds)
-        return (self._case,)
-
-    @property
-    def _case(self) -> DeliveryCase | HostileCase | ReportBatch:
+    def case(self) -> DeliveryCase | HostileCase | ReportBatch:
+        """The case that shows the defect."""
         match self:
             case Control.REPEATS:
                 return DeliveryCase(0, 1, upstream=(UpstreamFault.DROPS,), method="POST")
@@ -154,7 +149,6 @@ class Control(StrEnum):
 
 
 _DENIED_FIRST: Final = 3  # the seed whose node takes the first envelope and denies it
-_CHANCES: Final = 5
 _REFUSALS: Final = 4  # the seed whose answers are refusals
 _KINDS: Final = {
     Control.PRICE: HostileKind.TWO_PRICES,
@@ -163,6 +157,7 @@ _KINDS: Final = {
     Control.HASTY: HostileKind.ENVELOPES,
     Control.PUBLIC: HostileKind.LANDED_AFTER,
     Control.SHARED: HostileKind.SETTLED_BY_STRANGER,
+    Control.BLIND: HostileKind.LEAVES,
 }
 _SHOWN: Final = {
     Control.REPEATS: DeliveryViolation.OVERDELIVERED,
