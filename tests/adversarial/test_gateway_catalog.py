@@ -3,7 +3,8 @@
 import secrets
 import time
 
-from farebox.gateway.origin.documents import MAX_BYTES, MAX_WRAPPERS
+from farebox.gateway.origin.documents import MAX_BYTES
+from farebox.gateway.origin.serve_documents import MAX_WRAPPERS
 from farebox.kernel.addresses import contract_address
 from farebox.kernel.networks import Network
 from farebox.stellar.asset_contract import usdc_contract
