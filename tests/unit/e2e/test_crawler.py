@@ -12,8 +12,8 @@ from farebox.gateway.offers.discovery_block import build_discovery_block
 from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.origin.documents import ListedWrapper, build_openapi, build_well_known
 from farebox.gateway.wrappers.wrapper_fields import make_settings
-from farebox.kernel.slots import Share
 from farebox.kernel.networks import Network
+from farebox.kernel.slots import Share
 from farebox.stellar.asset_contract import usdc_contract
 from support.wrappers import wrapper_fields
 

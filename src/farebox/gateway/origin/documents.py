@@ -4,16 +4,16 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heapreplace
 from http import HTTPStatus
 from itertools import chain
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from farebox.catalog.discovery.info import BODY_METHODS
 from farebox.catalog.discovery.route_template import RouteTemplate
 from farebox.gateway.offers.offer import GatewayUrl
+from farebox.gateway.origin.divide_bytes import Entry, divide_bytes
 from farebox.gateway.wrapper import (
     OtherPaths,
     PricedRoute,
@@ -103,15 +103,6 @@ class OriginDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Generic[T]):
-    """A part of a document that is shown whole or not at all."""
-
-    position: tuple[int, int]  # of the wrapper, and in the wrapper
-    size: int  # bytes
-    value: T
-
-
-@dataclass(frozen=True, slots=True)
 class _Operation:
     """One method of one paid path."""
 
@@ -196,45 +187,6 @@ def build_well_known(
     resources, is_truncated = divide_bytes(_queues(wrappers, entries_of), limit_bytes=MAX_BYTES)
     document: Json = {"version": 1, "x402Version": 2, "resources": resources}
     return _document(document | ({"isTruncated": True} if is_cut or is_truncated else {}))
-
-
-def divide_bytes(
-    queues: Iterable[tuple[Share, Iterator[Entry[T]]]], *, limit_bytes: int
-) -> tuple[Sequence[T], bool]:
-    """Divide the bytes of a document between shares, and take of each its first entries.
-
-    Every share gets as much as any other, and what a small one leaves goes to the larger ones
-    (max-min fairness). New shares have together what one share has, and divide that likewise.
-
-    Returns:
-        What was taken, in order of the positions, and whether anything was left out.
-    """
-    known, new = [], []
-    for share, queue in queues:
-        (new if share.is_new else known).append(queue)
-    taken: list[Entry[T]] = []
-    left_bytes, is_truncated = limit_bytes, False
-    for entry in _in_turn([*known, _in_turn(new)]):
-        left_bytes -= entry.size
-        if left_bytes < 0:
-            is_truncated = True
-            break
-        taken.append(entry)
-    taken.sort(key=lambda each: each.position)
-    return [each.value for each in taken], is_truncated
-
-
-def _in_turn(queues: Sequence[Iterator[Entry[T]]]) -> Iterator[Entry[T]]:
-    """Yield the entries of all queues: the next is of the queue that had the fewest bytes so far."""
-    heap = [(0, number, queue) for number, queue in enumerate(queues)]
-    while heap:
-        had_bytes, number, queue = heap[0]
-        entry = next(queue, None)
-        if entry is None:
-            heappop(heap)
-        else:
-            yield entry
-            heapreplace(heap, (had_bytes + entry.size, number, queue))
 
 
 def _queues(

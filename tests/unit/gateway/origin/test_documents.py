@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -11,14 +10,12 @@ import pytest
 
 from farebox import gateway
 from farebox.gateway.offers.offer import GatewayUrl
-from farebox.gateway.origin import documents
+from farebox.gateway.origin import divide_bytes, documents
 from farebox.gateway.origin.documents import (
-    Entry,
     ListedWrapper,
     OriginDocument,
     build_openapi,
     build_well_known,
-    divide_bytes,
     format_usd,
 )
 from farebox.gateway.wrappers.wrapper_fields import make_settings
@@ -284,7 +281,7 @@ def test_owners_whose_wrappers_fill_the_documents_leave_others_their_share(
 def test_control_documents_without_shares_leave_the_older_wrappers_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(documents, "_in_turn", chain.from_iterable)
+    monkeypatch.setattr(divide_bytes, "_in_turn", chain.from_iterable)
     shown = openapi(*flood(), listed("honest", share=Share("h")))
     assert not any("honest" in each for each in shown["paths"])
 
@@ -293,39 +290,6 @@ def test_documents_show_nothing_of_the_owner() -> None:
     for document in built(listed(share=Share("user_a")), listed("b", share=Share("203.0.113.9"))):
         assert b"user_a" not in document.body
         assert b"203.0" not in document.body
-
-
-@pytest.mark.parametrize(
-    ("sizes", "limit", "shares"),
-    [
-        ({"a": 9, "b": 9, "c": 9}, 9, {"a": 3, "b": 3, "c": 3}),
-        ({"a": 1, "b": 9, "c": 9}, 9, {"a": 1, "b": 4, "c": 4}),
-        ({"a": 99, "b": 2, "c": 3}, 20, {"a": 15, "b": 2, "c": 3}),
-        ({"a": 99, "new b": 99}, 20, {"a": 10, "new b": 10}),
-        ({"a": 99, "new b": 99, "new c": 99}, 20, {"a": 10, "new b": 5, "new c": 5}),
-        ({"a": 99, "new b": 99, "new c": 2}, 20, {"a": 10, "new b": 8, "new c": 2}),
-        ({"new b": 99, "new c": 99}, 20, {"new b": 10, "new c": 10}),
-        ({"a": 2, "b": 2}, 4, {"a": 2, "b": 2}),
-        ({"a": 1}, 0, {}),
-        ({}, 9, {}),
-    ],
-)
-def test_bytes_are_divided_equally_and_what_small_shares_leave_goes_to_larger_ones(
-    sizes: dict[str, int], limit: int, shares: dict[str, int]
-) -> None:
-    queues = [
-        (Share(name, name.startswith("new")), entries(name, number, size))
-        for number, (name, size) in enumerate(sizes.items())
-    ]
-    taken, is_truncated = divide_bytes(queues, limit_bytes=limit)
-    assert {name: list(taken).count(name) for name in dict.fromkeys(taken)} == shares
-    assert taken == sorted(taken, key=list(sizes).index)
-    assert is_truncated is (sum(sizes.values()) > limit)
-
-
-def entries(name: str, number: int, size: int) -> Iterator[Entry[str]]:
-    """Entries of one byte each."""
-    return (Entry((number, index), 1, name) for index in range(size))
 
 
 @pytest.mark.parametrize(
