@@ -336,3 +336,29 @@ async def test_flood_of_one_site_leaves_the_calls_of_others_and_those_with_a_pay
         gate.set()
         answers_ = await asyncio.gather(*honest, *(each for each in flood if not each.done()))
         assert all("result" in each for each in answers_), answers_
+
+
+async def test_four_sites_with_as_many_hanging_calls_as_they_may_leave_a_fifth_its_calls(
+    shop: PaidGateway, catalog: Database
+) -> None:
+    """Control: with a quarter of each half for a caller, these 16 calls were all that there are."""
+    gate = asyncio.Event()
+    shop.upstream.answer = held(gate)
+    await insert(catalog, REMOTE_URL)
+    wrapper = await shop.serve()
+    own = {"FAREBOX_AGENT_CALLS": "32", "FAREBOX_TRUSTED_PROXIES": "127.0.0.1"}
+
+    async with ServeProcess(shop.stage.environment | own) as served:
+
+        def call(address: str, url: str) -> asyncio.Task[Json]:
+            params = {"name": "paid_call", "arguments": {"url": url}}
+            request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            return asyncio.create_task(served.post("/mcp", request, {"X-Forwarded-For": address}))
+
+        flood = [call(f"192.0.2.{site}", REMOTE_URL) for site in range(4) for _ in range(4)]
+        # each of them has a place or was refused one
+        await until(lambda: len(shop.upstream.requests) + sum(each.done() for each in flood) == 16)
+        answer = await call("198.51.100.1", wrapper["endpoint"])
+        assert answer["result"]["structuredContent"]["accepts"], answer
+        gate.set()
+        await asyncio.gather(*flood)

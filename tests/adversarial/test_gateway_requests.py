@@ -129,6 +129,7 @@ async def test_headers_of_the_hop_the_way_and_the_caller_are_not_forwarded(
     dropped = {
         "keep-alive": "timeout=5", "proxy-authorization": "Basic x", "proxy-connection": "close",
         "te": "trailers", "trailer": "x-t", "upgrade": "h2c", "proxy-authenticate": "Basic",
+        "proxy": "http://evil.example",
         "connection": "x-named, close", "x-named": "1", "forwarded": "for=8.8.8.8",
         "x-forwarded-for": "8.8.8.8", "x-forwarded-host": "evil.example", "via": "1.1 evil",
         "x-real-ip": "8.8.8.8", "authorization": "Bearer fbx_live_mine", "x-api-key": "mine",

@@ -231,9 +231,9 @@ class OutboundSettings:
     gateway_calls: int = setting("GATEWAY_CALLS", rules.whole(1, 10_000), "512",
         "paid requests of the gateway that are in progress at a time; an owner has a share of them "
         "(see The gateway), and a further one is answered 503 before anything is charged")
-    agent_calls: int = setting("AGENT_CALLS", rules.whole(8, 1_000), "32",
+    agent_calls: int = setting("AGENT_CALLS", rules.whole(8, 1_000), "96",
         "calls of `paid_call` that are in progress at a time: half of them are for calls with a "
-        "payment, and one caller has a quarter of each half; a further one is refused")
+        "payment, and a caller has a share of each half (see Agents); a further one is refused")
     test_authority: Path | None = optional("OUTBOUND_TEST_AUTHORITY", rules.readable_file,
         "a PEM file trusted by calls to other people's addresses", is_local=True)
     test_resolver: LoopbackResolver | None = optional(

@@ -39,6 +39,8 @@ from farebox.storage.pool import Database
 
 CALL_S: Final = 30.0  # specification, Limits
 _SLOT_S: Final = 5.0  # the longest wait of a caller with many calls at once
+_SHARES: Final = 8  # a caller has one of so many parts of the calls of a kind
+_NEW_SHARES: Final = 24  # and a new one of so many
 _LOCAL: Final = "http://"
 _CHALLENGED: Final = 402
 
@@ -71,9 +73,20 @@ class CallKind(IntEnum):
 
 
 def limits_of_calls(max_calls: int) -> Mapping[IntEnum, SlotLimits]:
-    """The limits of each kind out of `max_calls`: half of them, and a quarter of that a caller."""
+    """The limits of each kind out of `max_calls`: half of them, which callers divide.
+
+    A call may hang as long as its resource likes, so a caller has few; new callers, whom a network
+    of addresses makes for nothing, hold half of each kind together and leave the rest to others.
+    """
     half = max_calls // 2
-    each = SlotLimits(half, per_client=max(1, half // 4), wait_s=_SLOT_S, next_wait_s=_SLOT_S)
+    each = SlotLimits(
+        half,
+        per_client=max(1, half // _SHARES),
+        wait_s=_SLOT_S,
+        next_wait_s=_SLOT_S,
+        per_new_client=max(1, half // _NEW_SHARES),
+        is_divided=True,
+    )
     return dict.fromkeys(CallKind, each)
 
 

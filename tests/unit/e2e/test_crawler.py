@@ -13,6 +13,7 @@ from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.origin.documents import ListedWrapper, build_openapi, build_well_known
 from farebox.gateway.wrappers.wrapper_fields import make_settings
 from farebox.kernel.networks import Network
+from farebox.kernel.slots import Share
 from farebox.stellar.asset_contract import usdc_contract
 from support.wrappers import wrapper_fields
 
@@ -39,7 +40,7 @@ WANTED: Final = Wanted(
 def origin() -> Origin:
     """The documents and terms of a wrapper with two routes, as the gateway makes them."""
     fields = wrapper_fields(asset=usdc_contract(Network.TESTNET), routes=ROUTES)
-    wrapper = ListedWrapper("weather", make_settings(fields))
+    wrapper = ListedWrapper("weather", make_settings(fields), Share("a seller"))
     routes = wrapper.settings.routes
     blocks = {
         path: build_discovery_block(method, route, slug="weather", prefix="/gateway")

@@ -2,16 +2,18 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from farebox.catalog.discovery.info import BODY_METHODS
 from farebox.catalog.discovery.route_template import RouteTemplate
 from farebox.gateway.offers.offer import GatewayUrl
+from farebox.gateway.origin.divide_bytes import Entry, divide_bytes
 from farebox.gateway.wrapper import (
     OtherPaths,
     PricedRoute,
@@ -20,17 +22,20 @@ from farebox.gateway.wrapper import (
     route_terms,
 )
 from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.networks import Network
+from farebox.kernel.slots import Share
 from farebox.stellar.asset_contract import usdc_contract
 from farebox.x402.wire import SCHEME
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
-MAX_WRAPPERS: Final = 1_000  # the documents name these at most, the last changed first
 MAX_BYTES: Final = 4 * 1024 * 1024  # of one document
 DECIMALS: Final = 7  # of a Stellar asset
 _PARAMETER: Final = re.compile(r"(?<=/):([A-Za-z_][A-Za-z0-9_]*)")  # a whole segment
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _ANY_OBJECT: Final[Json] = {"type": "object"}
+_USDC: Final = {network: usdc_contract(network) for network in Network}
 # what the gateway answers with for itself, or the server before a request is read; the API's own
 # responses are passed on as they are
 GATEWAY_CODES: Final = (
@@ -79,10 +84,14 @@ _GUIDANCE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ListedWrapper:
-    """An enabled wrapper as the documents show it: nothing of its upstream."""
+    """An enabled wrapper as the documents show it: nothing of its upstream.
+
+    `share` is what its owner's part of the documents is counted under, and is not shown.
+    """
 
     slug: str
     settings: WrapperSettings
+    share: Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +128,28 @@ class _Operation:
 
 
 def build_openapi(
-    wrappers: Sequence[ListedWrapper], gateway: GatewayUrl, *, version: str, contact: str | None
+    wrappers: Sequence[ListedWrapper],
+    gateway: GatewayUrl,
+    *,
+    version: str,
+    contact: str | None,
+    is_cut: bool = False,
 ) -> OriginDocument:
     """Build `/openapi.json`: one operation for each price in USDC, of as many as fit.
 
-    `contact` is a URL or an e-mail address; None for an operator who names none.
+    Args:
+        wrappers: the last changed first.
+        gateway: the URL of the gateway.
+        version: of the service.
+        contact: a URL or an e-mail address; None for an operator who names none.
+        is_cut: some enabled wrappers are not among `wrappers`.
     """
-    paths: dict[str, Json] = {}
     size = len(msgspec.json.encode(_COMPONENTS))
-    for operation in _operations(wrappers):
-        body = _build_operation(operation)
-        size += len(msgspec.json.encode(body)) + len(operation.path) + 64
-        if size > MAX_BYTES:
-            break
+    chosen, is_truncated = divide_bytes(
+        _queues(wrappers, _operation_entries), limit_bytes=MAX_BYTES - size
+    )
+    paths: dict[str, Json] = {}
+    for operation, body in chosen:
         path = gateway.prefix + operation.template
         paths.setdefault(path, {})[operation.method.lower()] = body
     return _document(
@@ -148,21 +166,47 @@ def build_openapi(
             "security": [],  # the payment is all that a request needs
             "paths": paths,
             "components": _COMPONENTS,
+            **({"x-truncated": True} if is_cut or is_truncated else {}),
         }
     )
 
 
-def build_well_known(wrappers: Sequence[ListedWrapper], gateway: GatewayUrl) -> OriginDocument:
-    """Build `/.well-known/x402`: the URLs of the same operations, each once."""
-    urls = (f"{gateway.origin}{gateway.prefix}{each.template}" for each in _operations(wrappers))
-    resources: list[str] = []
-    size = 0
-    for url in dict.fromkeys(urls):
-        size += len(url) + 3
-        if size > MAX_BYTES:
-            break
-        resources.append(url)
-    return _document({"version": 1, "x402Version": 2, "resources": resources})
+def build_well_known(
+    wrappers: Sequence[ListedWrapper], gateway: GatewayUrl, *, is_cut: bool = False
+) -> OriginDocument:
+    """Build `/.well-known/x402`: the URLs of the same operations, each once.
+
+    `is_cut`: some enabled wrappers are not among `wrappers`.
+    """
+
+    def entries_of(wrapper: ListedWrapper, number: int) -> Iterator[Entry[str]]:
+        urls = (f"{gateway.origin}{gateway.prefix}{each.template}" for each in _operations(wrapper))
+        for index, url in enumerate(dict.fromkeys(urls)):
+            yield Entry((number, index), len(url) + 3, url)
+
+    resources, is_truncated = divide_bytes(_queues(wrappers, entries_of), limit_bytes=MAX_BYTES)
+    document: Json = {"version": 1, "x402Version": 2, "resources": resources}
+    return _document(document | ({"isTruncated": True} if is_cut or is_truncated else {}))
+
+
+def _queues(
+    wrappers: Sequence[ListedWrapper],
+    entries_of: Callable[[ListedWrapper, int], Iterator[Entry[T]]],
+) -> Iterable[tuple[Share, Iterator[Entry[T]]]]:
+    """Return the entries of each share, made when they are asked for."""
+    found: dict[Share, list[Iterator[Entry[T]]]] = {}
+    for number, wrapper in enumerate(wrappers):
+        found.setdefault(wrapper.share, []).append(entries_of(wrapper, number))
+    return [(share, chain.from_iterable(entries)) for share, entries in found.items()]
+
+
+def _operation_entries(
+    wrapper: ListedWrapper, number: int
+) -> Iterator[Entry[tuple[_Operation, Json]]]:
+    for index, operation in enumerate(_operations(wrapper)):
+        body = _build_operation(operation)
+        size = len(msgspec.json.encode(body)) + len(operation.path) + 64
+        yield Entry((number, index), size, (operation, body))
 
 
 def format_usd(amount: int) -> str:
@@ -171,24 +215,23 @@ def format_usd(amount: int) -> str:
     return f"{whole}.{fraction:0{DECIMALS}d}"
 
 
-def _operations(wrappers: Sequence[ListedWrapper]) -> Iterator[_Operation]:
-    """Yield what has a price in USDC, by wrapper."""
-    for wrapper in wrappers[:MAX_WRAPPERS]:
-        settings = wrapper.settings
-        if not settings.routes or settings.other_paths is OtherPaths.BASE:
-            term = _usdc_of(settings.terms)
-            if term is not None:
-                yield _Operation(wrapper, settings.method or "GET", None, term, None)
-        named: dict[str, RouteTemplate] = {}
-        for route in settings.routes:
-            term = _usdc_of(route_terms(settings, route))
-            if term is not None:
-                first = named.setdefault(route.template.shape, route.template)
-                yield _Operation(wrapper, route.method, route, term, first)
+def _operations(wrapper: ListedWrapper) -> Iterator[_Operation]:
+    """Yield what of the wrapper has a price in USDC."""
+    settings = wrapper.settings
+    if not settings.routes or settings.other_paths is OtherPaths.BASE:
+        term = _usdc_of(settings.terms)
+        if term is not None:
+            yield _Operation(wrapper, settings.method or "GET", None, term, None)
+    named: dict[str, RouteTemplate] = {}
+    for route in settings.routes:
+        term = _usdc_of(route_terms(settings, route))
+        if term is not None:
+            first = named.setdefault(route.template.shape, route.template)
+            yield _Operation(wrapper, route.method, route, term, first)
 
 
 def _usdc_of(terms: Sequence[WrapperTerm]) -> WrapperTerm | None:
-    return next((each for each in terms if each.asset == usdc_contract(each.network)), None)
+    return next((each for each in terms if each.asset == _USDC[each.network]), None)
 
 
 def _build_operation(operation: _Operation) -> Json:

@@ -1,23 +1,27 @@
 """The origin documents as they are served: built again when an enabled wrapper has changed."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.origin.documents import (
-    MAX_WRAPPERS,
+    MAX_BYTES,
     ListedWrapper,
     OriginDocument,
     build_openapi,
     build_well_known,
 )
+from farebox.gateway.wrapper import Wrapper
 from farebox.gateway.wrappers import wrapper_store
 from farebox.kernel.clock import Clock
 from farebox.storage.pool import Database
 
 FRESH_S: Final = 1.0
+MAX_WRAPPERS: Final = 1_000  # the documents name these at most
+MAX_SETTINGS_BYTES: Final = 4 * MAX_BYTES  # that are read; what is shown of them is shorter
 
 
 class DocumentName(StrEnum):
@@ -69,16 +73,20 @@ class OriginDocuments:
             version = await wrapper_store.read_enabled_version(db)
             if built is not None and built.version == version:
                 return built
-            rows = await wrapper_store.list_enabled(db, limit=MAX_WRAPPERS)
-        wrappers = [ListedWrapper(each.slug, each.settings) for each in rows]
-        documents = await asyncio.to_thread(self._build_documents, wrappers)
+            enabled, is_cut = await wrapper_store.list_enabled(
+                db, limit=MAX_WRAPPERS, limit_bytes=MAX_SETTINGS_BYTES
+            )
+        documents = await asyncio.to_thread(self._build_documents, enabled, is_cut=is_cut)
         return _Built(version, documents)
 
-    def _build_documents(self, wrappers: list[ListedWrapper]) -> dict[DocumentName, OriginDocument]:
+    def _build_documents(
+        self, enabled: Sequence[Wrapper], *, is_cut: bool
+    ) -> dict[DocumentName, OriginDocument]:
+        wrappers = [ListedWrapper(each.slug, each.settings, each.share) for each in enabled]
         version, contact = self._version, self._contact
         return {
             DocumentName.OPENAPI: build_openapi(
-                wrappers, self._gateway, version=version, contact=contact
+                wrappers, self._gateway, version=version, contact=contact, is_cut=is_cut
             ),
-            DocumentName.WELL_KNOWN: build_well_known(wrappers, self._gateway),
+            DocumentName.WELL_KNOWN: build_well_known(wrappers, self._gateway, is_cut=is_cut),
         }

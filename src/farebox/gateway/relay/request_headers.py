@@ -32,6 +32,7 @@ _NOT_FORWARDED: Final = frozenset(
         "host",
         "http2-settings",
         "origin",
+        "proxy",  # a CGI program takes it for the proxy of its own calls: HTTP_PROXY (RFC 3875)
         "referer",
         "service-worker",
         "true-client-ip",

@@ -1,5 +1,6 @@
 """The tables of wrappers and of their slugs."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -23,6 +24,41 @@ _COLUMNS: Final = (
 _WAS_SOLD: Final = """
     (EXISTS (SELECT FROM listings WHERE listings.wrapper_id = w.id)
      OR EXISTS (SELECT FROM gateway_payments WHERE gateway_payments.wrapper_id = w.id))"""
+# The ids that `list_enabled` chooses: at most $1 wrappers, and those whose bytes up to `total` fit.
+_CHOSEN: Final = """
+    WITH enabled AS (
+        SELECT id, updated_at,
+               CASE WHEN is_established THEN owner ELSE coalesce(client, owner) END AS share,
+               CASE WHEN is_established THEN owner END AS part  -- NULL: that of new shares
+        FROM wrappers WHERE is_enabled
+    ), of_share AS (
+        SELECT *, row_number() OVER (
+            PARTITION BY part, share ORDER BY updated_at DESC, id) AS rank_in_share
+        FROM enabled
+    ), of_part AS (
+        SELECT *, row_number() OVER (
+            PARTITION BY part ORDER BY rank_in_share, updated_at DESC, id) AS rank_in_part
+        FROM of_share
+    ), counted AS (
+        SELECT id, updated_at, part, share FROM of_part
+        ORDER BY rank_in_part, updated_at DESC, id LIMIT $1
+    ), sized AS (
+        SELECT counted.*, octet_length(settings::text) AS bytes
+        FROM counted JOIN wrappers USING (id)
+    ), bytes_of_share AS (
+        SELECT *, sum(bytes) OVER (
+            PARTITION BY part, share ORDER BY updated_at DESC, id
+        ) - bytes AS before_in_share
+        FROM sized
+    ), bytes_of_part AS (
+        SELECT *, sum(bytes) OVER (
+            PARTITION BY part ORDER BY before_in_share, updated_at DESC, id
+        ) - bytes AS before_in_part
+        FROM bytes_of_share
+    ), chosen AS (
+        SELECT id, sum(bytes) OVER (ORDER BY before_in_part, updated_at DESC, id) AS total
+        FROM bytes_of_part
+    )"""
 _SETTINGS: Final = msgspec.json.Decoder(WrapperSettings)
 
 
@@ -165,13 +201,26 @@ async def read_enabled_version(db: Connection) -> tuple[int, datetime | None]:
     return row["count"], row["at"]
 
 
-async def list_enabled(db: Connection, *, limit: int) -> Sequence[Wrapper]:
-    """List enabled wrappers, the last changed first."""
+async def list_enabled(
+    db: Connection, *, limit: int, limit_bytes: int
+) -> tuple[Sequence[Wrapper], bool]:
+    """List enabled wrappers, the last changed first, and say whether some were left out.
+
+    The shares of the wrappers divide the limits: of each its newest, one after the other, the next
+    always of the share that has the fewest. New shares have together what one share has. The bytes
+    are those of the settings, and are divided among the wrappers that the first limit leaves.
+    """
     rows = await db.fetch(
-        f"SELECT {_COLUMNS} FROM wrappers WHERE is_enabled ORDER BY updated_at DESC LIMIT $1",
+        f"""
+        {_CHOSEN}
+        SELECT {_COLUMNS}, (SELECT count(*) FROM enabled) AS enabled
+        FROM wrappers JOIN chosen USING (id) WHERE total <= $2 ORDER BY updated_at DESC, id
+        """,
         limit,
+        limit_bytes,
     )
-    return [_read(row) for row in rows]
+    wrappers = await asyncio.to_thread(lambda: [_read(row) for row in rows])  # of megabytes
+    return wrappers, bool(rows) and rows[0]["enabled"] > len(rows)
 
 
 async def list_wrappers(

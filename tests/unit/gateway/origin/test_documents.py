@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,15 +10,17 @@ import pytest
 
 from farebox import gateway
 from farebox.gateway.offers.offer import GatewayUrl
-from farebox.gateway.origin import documents
+from farebox.gateway.origin import divide_bytes, documents
 from farebox.gateway.origin.documents import (
     ListedWrapper,
+    OriginDocument,
     build_openapi,
     build_well_known,
     format_usd,
 )
 from farebox.gateway.wrappers.wrapper_fields import make_settings
 from farebox.kernel.networks import Network
+from farebox.kernel.slots import Share
 from farebox.stellar.asset_contract import usdc_contract
 from farebox.web.error_responses import EARLY_CODES
 from support.wrappers import OTHER_ASSET, wrapper_fields
@@ -35,9 +38,10 @@ ROUTES: Final = [
 ]
 
 
-def listed(slug: str = "weather", **members: Any) -> ListedWrapper:
+def listed(slug: str = "weather", *, share: Share | None = None, **members: Any) -> ListedWrapper:
     own = {"asset": USDC, "tags": ["weather"], "description": "Of cities."}
-    return ListedWrapper(slug, make_settings(wrapper_fields(**(own | members))))
+    settings = make_settings(wrapper_fields(**(own | members)))
+    return ListedWrapper(slug, settings, Share("a seller") if share is None else share)
 
 
 def openapi(*wrappers: ListedWrapper) -> dict[str, Any]:
@@ -45,6 +49,13 @@ def openapi(*wrappers: ListedWrapper) -> dict[str, Any]:
         build_openapi(wrappers, GATEWAY, version="1", contact=None).body
     )
     return decoded
+
+
+def built(*wrappers: ListedWrapper, is_cut: bool = False) -> list[OriginDocument]:
+    return [
+        build_openapi(wrappers, GATEWAY, version="1", contact=None, is_cut=is_cut),
+        build_well_known(wrappers, GATEWAY, is_cut=is_cut),
+    ]
 
 
 def resources(*wrappers: ListedWrapper) -> list[str]:
@@ -210,10 +221,7 @@ def test_operation_ids_differ() -> None:
 
 def test_documents_show_nothing_of_the_upstream() -> None:
     wrapper = listed(routes=ROUTES)
-    for document in (
-        build_openapi([wrapper], GATEWAY, version="1", contact=None),
-        build_well_known([wrapper], GATEWAY),
-    ):
+    for document in built(wrapper):
         assert b"api.example.com" not in document.body
 
 
@@ -223,13 +231,65 @@ def test_etag_changes_with_the_document_only() -> None:
     assert build_well_known([listed("other")], GATEWAY).etag != one.etag
 
 
-def test_documents_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = [listed(f"wrapper-{number}") for number in range(1_100)]
-    assert len(resources(*many)) == documents.MAX_WRAPPERS
+def test_documents_are_bounded_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "MAX_BYTES", 20_000)
-    document = build_openapi(many, GATEWAY, version="1", contact=None)
-    assert 10 < len(json.loads(document.body)["paths"]) < 40
-    assert len(document.body) < 21_000
+    many = [listed(f"wrapper-{number}") for number in range(600)]
+    for document in built(*many):
+        assert len(document.body) < 21_000
+    shown = openapi(*many)
+    assert list(shown["paths"]) == [f"/gateway/wrapper-{n}" for n in range(len(shown["paths"]))]
+    assert (10 < len(shown["paths"]) < 40, shown["x-truncated"]) == (True, True)
+    named = json.loads(build_well_known(many, GATEWAY).body)
+    assert (300 < len(named["resources"]) < 600, named["isTruncated"]) == (True, True)
+
+
+def test_whole_document_has_no_mark_and_one_of_some_wrappers_has_it() -> None:
+    for document in built(listed()):
+        assert b"runcated" not in document.body
+    for document in built(listed(), is_cut=True):
+        assert b'runcated":true' in document.body
+
+
+LARGE: Final = [
+    {"method": "GET", "path": f"/{n}", "input": {"type": "object", "title": "x" * 1_900}}
+    for n in range(32)
+]
+
+
+def flood(*, are_new: bool = False) -> list[ListedWrapper]:
+    """The wrappers of five owners, each with more than a document takes."""
+    return [
+        listed(f"large-{n}", routes=LARGE, share=Share(f"hostile {n % 5}", are_new))
+        for n in range(100)
+    ]
+
+
+@pytest.mark.parametrize("are_new", [False, True])
+@pytest.mark.parametrize("is_new", [False, True])
+def test_owners_whose_wrappers_fill_the_documents_leave_others_their_share(
+    *, are_new: bool, is_new: bool
+) -> None:
+    honest = [listed(f"honest-{n}", routes=ROUTES, share=Share("h", is_new)) for n in range(20)]
+    shown = openapi(*flood(are_new=are_new), *honest)  # all are older than those of the flood
+    paths = [each.split("/")[2] for each in shown["paths"]]
+    assert {each for each in paths if "honest" in each} == {f"honest-{n}" for n in range(20)}
+    assert paths == sorted(paths, key=lambda each: ("honest" in each, int(each.split("-")[1])))
+    assert shown["x-truncated"] is True
+    assert len(paths) > 1_000
+
+
+def test_control_documents_without_shares_leave_the_older_wrappers_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(divide_bytes, "_in_turn", chain.from_iterable)
+    shown = openapi(*flood(), listed("honest", share=Share("h")))
+    assert not any("honest" in each for each in shown["paths"])
+
+
+def test_documents_show_nothing_of_the_owner() -> None:
+    for document in built(listed(share=Share("user_a")), listed("b", share=Share("203.0.113.9"))):
+        assert b"user_a" not in document.body
+        assert b"203.0" not in document.body
 
 
 @pytest.mark.parametrize(

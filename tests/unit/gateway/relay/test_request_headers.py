@@ -64,6 +64,7 @@ def test_payment_header_is_not_forwarded(name: str) -> None:
         "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "Via", "Host", "X-Real-IP", "Cookie",
         "Authorization", "X-API-Key", "X-Farebox-Payment", "x-farebox-attempt", "X_Forwarded_For",
         "X-Original-URL", "Expect", "Content-Length", "Origin", "Referer", "Sec-Fetch-Site",
+        "Proxy",
     ],
 )  # fmt: skip
 def test_credential_forwarding_or_own_header_of_buyer_is_not_forwarded(name: str) -> None:
