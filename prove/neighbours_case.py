@@ -160,11 +160,12 @@ async def _open_stage(world: AutomationWorld, own: Mapping[str, str]) -> AsyncIt
     settings = StageSettings(replicas=2)
     async with world.environment({**settings_of(world, settings), **own}) as environment:
         environment.ledger_closer.pause()
-        environment.waiting.append(asyncio.create_task(close_ledgers(environment)))
         url = Secret(environment.devnet.rpc_url)
         async with HttpSorobanRpc(NETWORK, url, timeout_s=20) as node:
             chain = chain_of(environment.devnet, world.world.prepared.scene)
             stage = OwnerStage(world, environment, chain, node, settings)
+            closing = asyncio.create_task(close_ledgers(environment, stage.closed_at))
+            environment.waiting.append(closing)
             # no call to the database is of interest: the case's own process leaves them alone
             direct = {"FAREBOX_DATABASE_URL": environment.server.url_of(environment.database)}
             started = (environment.start(name, direct) for name in ("a", "b"))

@@ -33,6 +33,7 @@ _QUIET_S: Final = 20.0
 _SETTLED_RUNS: Final = 10  # of the honest owner before: new owners share one limit of losses
 _LONGEST_S: Final = 300.0
 _PLAYS: Final = 2
+_UNSTEADY: Final = 3  # times as often
 _PAIRS: Final = tuple(combinations(HostileAct, 2))
 # budgets of an owner and of all, in stroops: an owner may lose a tenth, all new ones a twentieth
 _INSTALLING: Final = (100_000_000, 200_000_000)  # an installation costs some 9,000,000
@@ -99,6 +100,8 @@ async def run_owner_case(
 ) -> OwnerOutcome:
     """Run a case; what only a busy machine may have caused is played once more.
 
+    Where ledgers closed at an unsteady pace, which no plan was sold for, it is played more often.
+
     Raises:
         RunFailed: it did not end, or a replica has.
     """
@@ -108,18 +111,20 @@ async def run_owner_case(
         played += 1
         try:
             async with asyncio.timeout(_LONGEST_S):
-                findings, told = await _play(world, case)
+                findings, told, is_steady = await _play(world, case)
         except TimeoutError as error:
             raise RunFailed(f"{case} did not end within {_LONGEST_S:g} s") from error
         except aiohttp.ClientError as error:
             raise RunFailed(f"a replica does not answer any more: {error}") from error
         unpaid = [each for each in findings if each.violation is OwnerViolation.UNPAID]
-        if len(unpaid) == len(findings) or played == plays:
+        if len(unpaid) == len(findings) or played >= (plays if is_steady else plays * _UNSTEADY):
             return OwnerOutcome(case, [*kept, *findings], told, loop.time() - began, played)
         kept += unpaid  # no machine is so busy that it pays for fees
 
 
-async def _play(world: AutomationWorld, case: OwnerCase) -> tuple[list[OwnerFinding], list[str]]:
+async def _play(
+    world: AutomationWorld, case: OwnerCase
+) -> tuple[list[OwnerFinding], list[str], bool]:
     if isinstance(case, LifeCase):
         return await play_plans(world, case)
     return await play_hostile(world, case)
@@ -194,8 +199,8 @@ class HonestOwner:
 
 async def play_hostile(
     world: AutomationWorld, case: HostileCase
-) -> tuple[list[OwnerFinding], list[str]]:
-    """Play a case: what is wrong, and what the service has answered."""
+) -> tuple[list[OwnerFinding], list[str], bool]:
+    """Play a case: what is wrong, what was answered, and whether the pace was steady."""
     async with open_owner_stage(world, case.settings) as stage:
         stage.rng.seed(f"hostile {case.seed} {case.number}")
         desk = OwnerDesk(stage)
@@ -210,7 +215,8 @@ async def play_hostile(
         await stage.end()
         accounts = await read_accounts(stage)
         told = [f"{own.label}: {', '.join(own.told)}" for own in deeds]
-        return [*judge_accounts(accounts), *await honest.judge()], [*told, str(accounts)]
+        findings = [*judge_accounts(accounts), *await honest.judge()]
+        return findings, [*told, str(accounts)], stage.is_steady
 
 
 async def _let_due_time_come(

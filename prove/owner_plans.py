@@ -146,8 +146,8 @@ class WishedPlan:
 
 async def play_plans(
     world: AutomationWorld, case: LifeCase
-) -> tuple[list[OwnerFinding], list[str]]:
-    """Play a case: what is wrong, and what became of each plan."""
+) -> tuple[list[OwnerFinding], list[str], bool]:
+    """Play a case: what is wrong, what became of each plan, and whether the pace was steady."""
     settings = StageSettings(1, budget_owner=_BUDGET_OWNER, budget_total=_BUDGET_TOTAL)
     async with open_owner_stage(world, settings) as stage:
         desk, turns = OwnerDesk(stage), asyncio.Semaphore(_AT_ONCE)
@@ -165,7 +165,7 @@ async def play_plans(
         await stage.end()
         accounts = await read_accounts(stage)
         findings = [*_judge(plans), *judge_accounts(accounts)]
-        return findings, [*map(str, plans), str(accounts)]
+        return findings, [*map(str, plans), str(accounts)], stage.is_steady
 
 
 async def _open(stage: OwnerStage, desk: OwnerDesk, plan: WishedPlan, owner: PlanOwner) -> None:

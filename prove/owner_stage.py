@@ -52,6 +52,8 @@ DatabaseClock.now = _now_ahead
 UNITS_PER_XLM: Final = 10_000_000  # a base unit for a stroop
 _SUFFIX: Final = NETWORK.name
 _PACE_S: Final = 0.5  # of ledgers
+_OBSERVED: Final = 20  # ledgers, from which a service knows the cadence
+_UNSTEADY: Final = 0.1
 _POLL_S: Final = 0.6  # more than the service waits between two looks at the newest ledger
 _LOOK_S: Final = 0.15
 _QUIET_S: Final = 20.0
@@ -83,6 +85,7 @@ class OwnerStage:
     began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     rng: random.Random = field(default_factory=random.Random)
     spoiling: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while a run is spoilt
+    closed_at: list[float] = field(default_factory=list)  # of each ledger, the loop's clock
 
     @property
     def scene(self) -> Scene:
@@ -93,6 +96,15 @@ class OwnerStage:
     def scenery(self) -> OwnerScenery:
         """What was put on the network for owners."""
         return self.world.scenery.owners
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether ledgers closed at the pace of the case, within a tenth over any twenty of them.
+
+        Plans are sold, signed and judged at the cadence that the service has observed.
+        """
+        spans = (b - a for a, b in zip(self.closed_at, self.closed_at[_OBSERVED:], strict=False))
+        return all(abs(span / (_OBSERVED * _PACE_S) - 1) <= _UNSTEADY for span in spans)
 
     @property
     def days(self) -> int:
@@ -212,17 +224,18 @@ async def open_owner_stage(
     """Open an environment of its own with replicas that sell runs at cost; remove it at the end."""
     async with world.environment(settings_of(world, settings)) as environment:
         environment.ledger_closer.pause()
-        environment.waiting.append(asyncio.create_task(close_ledgers(environment)))
         url = Secret(environment.devnet.rpc_url)
         async with HttpSorobanRpc(NETWORK, url, timeout_s=20) as node:
             chain = chain_of(environment.devnet, world.world.prepared.scene)
             stage = OwnerStage(world, environment, chain, node, settings)
+            closing = asyncio.create_task(close_ledgers(environment, stage.closed_at))
+            environment.waiting.append(closing)
             await stage.start()
             yield stage
 
 
-async def close_ledgers(environment: Environment) -> None:
-    """Close ledgers at the pace of a case until cancelled.
+async def close_ledgers(environment: Environment, closed_at: list[float]) -> None:
+    """Close ledgers at the pace of a case until cancelled, and record when.
 
     A machine that is late makes up for it at once: plans are sold and signed at the cadence that
     the service has seen.
@@ -232,4 +245,5 @@ async def close_ledgers(environment: Environment) -> None:
         with contextlib.suppress(LocalFault):  # the devnet is on its way out
             await environment.devnet.close()
         closed += 1
+        closed_at.append(time.monotonic())
         await asyncio.sleep(max(0.0, began + closed * _PACE_S - time.monotonic()))
