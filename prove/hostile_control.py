@@ -10,13 +10,15 @@ from typing import Final
 from prove.broken_build import Ends, sources_with_ends
 
 _PROTOCOL: Final = """
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
 
 class UnboundedHttpProtocol(HttpToolsProtocol):
     open = None
     hosts = None
 
     def connection_made(self, transport):
-        super().connection_made(HeadBuffer(transport, self.loop, lambda: None))
+        super().connection_made(HeadBuffer(transport, self.loop, lambda: False))
 
 
 BoundedHttpProtocol = UnboundedHttpProtocol

@@ -12,9 +12,11 @@ import structlog
 from uvicorn.protocols.http.flow_control import FlowControl
 
 from farebox.web.client_address import client_name, is_trusted_peer
+from farebox.web.held_bytes import HeldBytes
 
 CHECK_EVERY_S: Final = 0.5
 MAX_UNPARSED_BYTES: Final = 16 * 1024 * 1024
+PIECE_BYTES: Final = 64 * 1024  # of a response, given to the transport at a time
 _RESPONSE_HEAD: Final = b"HTTP/1.1 "
 _LOOPBACK: Final = re.compile(rb"localhost\Z|127(\.[0-9]{1,3}){3}\Z|\[::1\]\Z")
 _CACHED_HOSTS: Final = 64
@@ -36,7 +38,9 @@ class ConnectionLimits:
     idle_s: float = 75.0  # between requests: longer than the pools of usual clients keep one
     rest_s: float = 5.0  # for the rest of a body whose request is answered
     write_s: float = 20.0  # for a caller that does not read its response
-    close_s: float = 2.0  # for a caller to read its last response while it still sends
+    # for a caller to read its last response while it still sends: since its last bytes, and in all
+    close_s: float = 2.0
+    last_s: float = 10.0
 
 
 class Connection(Hashable, Protocol):
@@ -44,7 +48,7 @@ class Connection(Hashable, Protocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether one of its requests is being answered."""
+        """Whether a handler works on one of its requests."""
         ...
 
     @property
@@ -64,8 +68,8 @@ class Connection(Hashable, Protocol):
 class OpenConnections:
     """Counts the connections and closes those that wait too long, up to half a second late.
 
-    When the limit is reached, or too many bytes wait to be parsed, the connection that has waited
-    longest is closed.
+    When the limit is reached, the connection that has waited longest is closed; when too many bytes
+    wait to be parsed, connections of the client that sent the most of them.
     """
 
     def __init__(self, limits: ConnectionLimits) -> None:
@@ -73,8 +77,7 @@ class OpenConnections:
         self._names: dict[Connection, str | None] = {}
         self._of_address: Counter[str] = Counter()
         self._deadlines: dict[Connection, float] = {}  # in the order in which the waits began
-        self._unparsed: dict[Connection, int] = {}  # bytes, in the order in which they came
-        self._unparsed_bytes = 0
+        self._unparsed = HeldBytes[Connection](MAX_UNPARSED_BYTES, _shed)
         self._refused = 0  # since the last log event
         self._timer: asyncio.TimerHandle | None = None
 
@@ -125,7 +128,7 @@ class OpenConnections:
             if not self._of_address[name]:
                 del self._of_address[name]
         self._deadlines.pop(connection, None)
-        self._unparsed_bytes -= self._unparsed.pop(connection, 0)
+        self._unparsed.release(connection)
 
     def set_timeout(
         self, connection: Connection, seconds: float, loop: asyncio.AbstractEventLoop
@@ -150,17 +153,11 @@ class OpenConnections:
         self._deadlines.pop(connection, None)
 
     def set_unparsed(self, connection: Connection, count: int) -> None:
-        """Count the bytes that belong to no request yet, and shed connections above the limit."""
-        before = self._unparsed.get(connection, 0)
-        if count:
-            self._unparsed[connection] = count
-        elif before:
-            del self._unparsed[connection]
-        self._unparsed_bytes += count - before
-        while self._unparsed_bytes > MAX_UNPARSED_BYTES:
-            oldest = next(iter(self._unparsed))
-            self._unparsed_bytes -= self._unparsed.pop(oldest)
-            oldest.shed()
+        """Count the bytes that belong to no request yet, and shed connections above the limit.
+
+        Each connection of a proxy counts as a client of its own: who sent its head is not known.
+        """
+        self._unparsed.replace(connection, count, self._names.get(connection) or connection)
 
     def _is_proxy(self, peer: str) -> bool:
         proxies = self.limits.trusted_proxies
@@ -180,22 +177,28 @@ class OpenConnections:
             self._timer = None  # the next timeout starts it again
 
 
+def _shed(connection: Connection) -> bool:
+    connection.shed()
+    return True
+
+
 class HeadBuffer(asyncio.Transport):
     """A transport that sends the head of a response together with its body.
 
     The server writes the two one after the other, and the loop would send each in a packet of its
-    own. A head waits for at most one iteration of the loop. `on_close` is called whenever somebody
-    closes the transport, which stays until the caller has taken what waits to be sent.
+    own. A head waits for at most one iteration of the loop, and a large body is not copied for it.
+    `keeps_open` is called whenever somebody closes the transport. Where it returns False the
+    transport closes, once the caller has taken what waits to be sent; else it stays open.
     """
 
     def __init__(
         self,
         transport: asyncio.Transport,
         loop: asyncio.AbstractEventLoop,
-        on_close: Callable[[], None],
+        keeps_open: Callable[[], bool],
     ) -> None:
         super().__init__()
-        self._transport, self._loop, self._on_close = transport, loop, on_close
+        self._transport, self._loop, self._keeps_open = transport, loop, keeps_open
         self._head = b""
         # Called for every request: straight to the real transport.
         self.is_closing = transport.is_closing  # type: ignore[method-assign]
@@ -206,9 +209,12 @@ class HeadBuffer(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Buffer a head; send everything else behind the buffered head."""
-        if self._head:
+        if self._head and len(data) <= PIECE_BYTES:
             head, self._head = self._head, b""
             self._transport.write(head + data)
+        elif self._head:
+            self._flush()
+            self._transport.write(data)
         elif isinstance(data, bytes) and data.startswith(_RESPONSE_HEAD):
             self._head = data
             self._loop.call_soon(self._flush)
@@ -224,11 +230,15 @@ class HeadBuffer(asyncio.Transport):
         self._flush()
         self._transport.write_eof()
 
+    def can_write_eof(self) -> bool:
+        """Whether the sending side can be closed alone; TLS has no such state."""
+        return self._transport.can_write_eof()
+
     def close(self) -> None:
-        """Send the buffered head and close the connection."""
+        """Send the buffered head and close the connection, unless it is to stay open."""
         self._flush()
-        self._transport.close()
-        self._on_close()
+        if not self._keeps_open():
+            self._transport.close()
 
     def abort(self) -> None:
         """Close the connection at once."""
@@ -293,6 +303,15 @@ def read_target_host(target: bytes) -> bytes | None:
     """Return host and port of an absolute request target; None for any other."""
     found = _ABSOLUTE.match(target)
     return None if found is None else found[1]
+
+
+def with_path(target: bytes) -> bytes:
+    """Return an absolute request target with the path `/` where its path is empty.
+
+    RFC 9112, section 3.2.2, has a client send the one; RFC 3986 takes both for the same.
+    """
+    end = found.end() if (found := _ABSOLUTE.match(target)) else 0
+    return target if target[end : end + 1] == b"/" else target[:end] + b"/" + target[end:]
 
 
 def without_port(host: bytes) -> bytes:

@@ -1,11 +1,12 @@
-"""A request whose caller has ended its sending side, and still waits for the response."""
+"""One request and its response, also to a caller that has ended its sending side."""
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from farebox.web.connections import PIECE_BYTES
 from farebox.web.written_bytes import FIRST_PAUSE_S, UNTIL_TAKEN, is_reset, wait_until_taken
 
 if TYPE_CHECKING:
@@ -23,9 +24,13 @@ class HalfClosableCycle(RequestResponseCycle):
     as a handler waits for its caller to leave, and whenever one asks by `UNTIL_TAKEN` before it
     responds: who takes it is there. None can be written in HTTP/1.0, or once the response has
     started: for a handler that waits, a caller that ends its sending side then has left.
+
+    A large body is written in pieces, each once the caller has taken enough of those before it: the
+    transport would keep a copy of the whole for every caller that reads slowly.
     """
 
     has_end = False  # no byte of the caller follows
+    is_rendered = False  # the handler has given the whole response, and waits for the caller alone
     _is_body_taken = False
     _is_watched = False
 
@@ -41,20 +46,32 @@ class HalfClosableCycle(RequestResponseCycle):
             ConnectionResetError: the caller has not, and will not.
         """
         kind: str = message["type"]
+        own: Mapping[str, Any] = message
         if kind != UNTIL_TAKEN:
-            await super().send(message)
+            if len(own.get("body", b"")) > PIECE_BYTES:
+                await self._send_in_pieces(own["body"], is_last=not own.get("more_body", False))
+            else:
+                await super().send(message)
             return
         if self.has_end and not self.response_started:
             self._ask_for_sign()
         if self.disconnected:
             raise ConnectionResetError
         if self.has_end or self.response_started:
-            own: Mapping[str, Any] = message
             try:
                 await wait_until_taken(self.transport, but=own["but"])
             except BaseException:  # the caller of `send` has no time left either
                 self._drop()
                 raise
+
+    async def _send_in_pieces(self, body: bytes, *, is_last: bool) -> None:
+        view = memoryview(body)
+        self.is_rendered = is_last
+        for start in range(0, len(view), PIECE_BYTES):
+            end = start + PIECE_BYTES
+            more = not is_last or end < len(view)
+            piece = {"type": "http.response.body", "body": view[start:end], "more_body": more}
+            await super().send(cast("ASGISendEvent", piece))
 
     async def receive(self) -> "ASGIReceiveEvent":
         """Return the next part of the body; behind it, the disconnect."""

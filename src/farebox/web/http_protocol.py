@@ -10,8 +10,6 @@ import asyncio
 from typing import Final
 
 import httptools
-import structlog
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from farebox.kernel.error_codes import ErrorCode
 from farebox.web.connections import (
@@ -21,36 +19,34 @@ from farebox.web.connections import (
     OpenConnections,
     is_host,
     read_target_host,
+    with_path,
     without_port,
 )
 from farebox.web.error_responses import EarlyResponse
 from farebox.web.half_closed import HalfClosableCycle
-from farebox.web.request_context import new_request_id
+from farebox.web.last_response import HEAD_BYTES, LastResponseProtocol
 from farebox.web.written_bytes import UNTIL_TAKEN
 
-HEAD_BYTES: Final = 32 * 1024
 URL_BYTES: Final = 8 * 1024
 FIELDS: Final = 100
 PIPELINED_REQUESTS: Final = 8  # sent before the responses of earlier ones; then the connection ends
 _HEAD_END: Final = b"\r\n\r\n"
 _HEAD_TOO_SLOW: Final = EarlyResponse(ErrorCode.REQUEST_TIMEOUT, "The head did not arrive in time.")
 _ALL_TAKEN: Final = EarlyResponse(ErrorCode.SERVICE_UNAVAILABLE, "All connections are taken.")
+_CODING: Final = "The server knows no transfer coding but chunked."
 _OTHER_HOST: Final = "The request's target names another host than its Host header."
 _WRITE_BYTES: Final = 16 * 1024  # of a response that wait for a slow reader
 _BEFORE_1_1: Final = ("0.9", "1.0")
-log = structlog.get_logger()
 
 
 class _ParserStopped(Exception):
     """Leaves the parser's callbacks; the protocol holds the response."""
 
 
-class BoundedHttpProtocol(HttpToolsProtocol):
+class BoundedHttpProtocol(LastResponseProtocol):
     """One connection. A subclass names the open connections and the allowed hosts."""
 
-    open: OpenConnections
     hosts: AllowedHosts | None = None  # None: every name
-    flow: HoldableFlow
 
     # Connection
 
@@ -58,21 +54,16 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self, transport: asyncio.Transport
     ) -> None:
         """Serve the connection, or refuse it when there is no room."""
-        buffer = HeadBuffer(transport, self.loop, lambda: self.open.limit_writing(self, self.loop))
+        buffer = HeadBuffer(transport, self.loop, self._keeps_open)
         super().connection_made(buffer)
         self.flow = HoldableFlow(self.transport)
         transport.set_write_buffer_limits(high=_WRITE_BYTES)
-        self._has_served = False
         self._unparsed = 0  # bytes the parser has taken and not reported yet
         self._is_in_head = False
         self._has_head_timeout = False  # the timeout of a head that has begun is set
-        self._backlog = b""  # bytes behind the request being answered, after `_consumed` ones
         self._consumed = 0
         self._pipelined = 0  # requests parsed from there since it was last empty
         self._last: EarlyResponse | None = None  # the last response, once the parser has stopped
-        self._is_ended = False  # bytes that come are discarded
-        self._has_eof = False  # none will come
-        self._discarded = 0
         peer = self.client[0] if self.client else ""
         if not self.open.has_room_for(peer):
             self._reject(EarlyResponse(ErrorCode.TOO_MANY_CONNECTIONS))
@@ -88,16 +79,6 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._backlog = b""
         self.open.remove(self)
         super().connection_lost(exc)
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether one of its requests is being answered."""
-        return self.has_served and not self.cycle.response_complete
-
-    @property
-    def has_served(self) -> bool:
-        """Whether it ever carried a request."""
-        return self._has_served
 
     # Bytes that arrive
 
@@ -133,12 +114,6 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             if isinstance(cycle, HalfClosableCycle):
                 cycle.end()
         return True
-
-    def _discard(self, count: int) -> None:
-        """Count discarded bytes, and stop reading from a caller that sends on and on."""
-        self._discarded += count
-        if self._discarded > HEAD_BYTES:
-            self.flow.hold()
 
     @property
     def _is_full(self) -> bool:
@@ -188,7 +163,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self.flow.hold()
         elif not self._backlog and self.flow.is_held:
             self.flow.release()
-        if not self._backlog and not self._has_head_timeout and not self.is_busy:
+        if not self._backlog and not self._has_head_timeout and not self._is_answering:
             self._has_head_timeout = True
             self.open.set_timeout(self, self.open.limits.head_s, self.loop)
 
@@ -218,6 +193,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._host = value
             if self.hosts is not None and value not in self.hosts:
                 self._stop(ErrorCode.HOST_NOT_ALLOWED)
+        elif name == b"transfer-encoding" and value.strip().lower() != b"chunked":
+            self._stop(ErrorCode.MALFORMED_HTTP, _CODING)  # RFC 9112, section 6.1
         elif name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
         self.headers.append((name, value))
@@ -253,6 +230,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         named = None if self.url.startswith(b"/") else read_target_host(self.url)
         if named is None:
             return
+        self.url = with_path(self.url)
         if self._host is None:
             is_ours = self.hosts is None or named in self.hosts
         else:
@@ -288,7 +266,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """Answer the next request of the connection, or wait for it."""
         self.server_state.total_requests += 1
         limits = self.open.limits
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._reads_until is not None:
             return
         if self.pipeline:
             cycle, app = self.pipeline.pop()
@@ -316,7 +294,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._last = response
         self.headers, self.url = [], b""  # the connection may stay for some seconds
         cycle = self.cycle
-        if not self.is_busy:
+        if not self._is_answering:
             self._send_last(response)
         elif self.pipeline and cycle.more_body:
             self.pipeline.popleft()  # the newest: it was cut short before its turn
@@ -328,34 +306,16 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             else:
                 self._send_last(response)
 
-    def _send_last(self, response: EarlyResponse) -> None:
-        """Send the response, and close the connection once the caller had time to read it.
-
-        It is read from meanwhile: a close with unread bytes would take the response back.
-        """
-        request_id = new_request_id()
-        peer = self.client[0] if self.client else None
-        log.info("request.unread", code=response.code, request_id=request_id, client=peer)
-        self._write(response, request_id)
-        self._is_ended = True
-        if not self.transport.is_closing():
-            self.transport.write_eof()
-            self.flow.release()
-        self.open.set_timeout(self, self.open.limits.close_s, self.loop)
-
-    def _reject(self, response: EarlyResponse) -> None:
-        self._is_ended = True
-        self._write(response, new_request_id())
-        self.transport.close()
-
-    def _write(self, response: EarlyResponse, request_id: str) -> None:
-        self.transport.write(response.to_bytes(request_id, self.server_state.default_headers))
-
     # Timeouts
 
     def time_out(self) -> None:
-        """End the wait: a head that has begun is answered with 408, all else is closed."""
-        if self._is_ended or self.flow.write_paused or self.transport.is_closing():
+        """End the wait: a head that has begun is answered with 408, all else is closed.
+
+        A caller that has taken a piece of its response meanwhile has the same time again.
+        """
+        if self.transport.get_write_buffer_size() and self._has_taken_piece():
+            self.open.limit_writing(self, self.loop)
+        elif self._is_ended or self.flow.write_paused or self.transport.is_closing():
             self.transport.abort()
         elif self._is_in_head:
             self._refuse(_HEAD_TOO_SLOW)
@@ -364,24 +324,10 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self.transport.close()
             self.open.set_timeout(self, self.open.limits.close_s, self.loop)
 
-    def shed(self) -> None:
-        """Give up the backlog: close at once, or after the response under way."""
-        self._is_ended = True
-        self._backlog = b""
-        if self.is_busy:
-            self.cycle.keep_alive = False
-        else:
-            self.transport.abort()
-
-    def pause_writing(self) -> None:
-        """Give a caller that does not read some seconds to do so."""
-        super().pause_writing()
-        self.open.limit_writing(self, self.loop)
-
     def resume_writing(self) -> None:
         """Restore the timeout of a caller that reads again."""
         super().resume_writing()
-        if self.is_busy and not self.transport.is_closing():
+        if self._is_answering and not self.transport.is_closing():
             self.open.clear_timeout(self)
         elif not (self._is_ended or self.transport.is_closing()):
             self.open.set_timeout(self, self.open.limits.idle_s, self.loop)

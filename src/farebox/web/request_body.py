@@ -13,13 +13,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.json_text import UNDECODABLE, decode_json
+from farebox.web.client_address import client_name, client_of
+from farebox.web.held_bytes import HeldBytes
 
 T = TypeVar("T")
 BODY_LIMIT_BYTES: Final = 256 * 1024
 BODY_DEADLINE_S: Final = 15.0
 CHECK_EVERY_S: Final = 0.5  # deadlines are noticed up to this late
 MAX_BUFFERED_BYTES: Final = 32 * 1024 * 1024  # of unfinished bodies, over all requests
-_AFTER_SHEDDING: Final = 0.75  # of that limit, once bodies were given up
 # Of a body that is too large so much more is read and thrown away, for so long: a caller that is
 # still sending would see its connection reset instead of the response.
 DISCARD_BYTES: Final = 4 * 1024 * 1024
@@ -71,19 +72,18 @@ class BodyTimeouts:
     One timer checks every wait, up to `check_every_s` seconds late: a wait that ends at once,
     as nearly all do, costs an entry in a dictionary, where `asyncio.timeout` was measured at 6 to
     9 microseconds a request, a tenth of the whole response. When the parts that have arrived
-    exceed `max_bytes`, the bodies that began first time out; a body that comes in one part is
-    never counted.
+    exceed `max_bytes`, the bodies of the client that sent the most of them time out, the oldest
+    first; a body that comes in one part is never counted.
     """
 
     def __init__(
         self, *, check_every_s: float = CHECK_EVERY_S, max_bytes: int = MAX_BUFFERED_BYTES
     ) -> None:
-        self._check_every_s, self._max_bytes = check_every_s, max_bytes
+        self._check_every_s = check_every_s
         self._deadlines: dict[asyncio.Task[object], float] = {}
         self._interrupted: set[asyncio.Task[object]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._sizes: dict[asyncio.Task[object], int] = {}  # in the order in which they began
-        self._bytes = 0
+        self._bytes = HeldBytes[asyncio.Task[object]](max_bytes, self._interrupt)
 
     async def wait(self, deadline_at: float, receive: Callable[[], Awaitable[T]]) -> T:
         """Return the result of `receive` if it comes before `time.monotonic()` is `deadline_at`.
@@ -107,27 +107,15 @@ class BodyTimeouts:
             self._deadlines.pop(task, None)
             self._interrupted.discard(task)
 
-    def add_bytes(self, size: int) -> None:
+    def add_bytes(self, size: int, client: str) -> None:
         """Count `size` bytes of the current task's body, of which more is to come."""
-        task = asyncio.current_task()
-        if task is None:
-            return
-        self._sizes[task] = self._sizes.get(task, 0) + size
-        self._bytes += size
-        if self._bytes > self._max_bytes:
-            self._shed()
+        if (task := asyncio.current_task()) is not None:
+            self._bytes.add(task, size, client)
 
     def release_bytes(self) -> None:
         """Stop counting the current task's body."""
-        if self._sizes and (task := asyncio.current_task()) is not None:
-            self._bytes -= self._sizes.pop(task, 0)
-
-    def _shed(self) -> None:
-        for task in list(self._sizes):
-            if self._bytes <= self._max_bytes * _AFTER_SHEDDING:
-                return
-            if self._interrupt(task):
-                self._bytes -= self._sizes.pop(task)
+        if self._bytes and (task := asyncio.current_task()) is not None:
+            self._bytes.release(task)
 
     def _interrupt(self, task: asyncio.Task[object]) -> bool:
         """End the wait of a task now; False when it waits for nothing."""
@@ -169,11 +157,11 @@ class BodyLimit:
             if name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
                 raise EncodedBody
         try:
-            await self._app(scope, self._limited(receive), send)
+            await self._app(scope, self._limited(scope, receive), send)
         finally:
             self._timeouts.release_bytes()
 
-    def _limited(self, receive: Receive) -> Receive:
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
         received = 0
         is_whole = False
         deadline_at = 0.0
@@ -193,7 +181,8 @@ class BodyLimit:
                 raise BodyTooLarge(self._limit_bytes)
             is_whole = not message.get("more_body", False)
             if not is_whole:
-                self._timeouts.add_bytes(len(message["body"]))
+                client = client_name(client_of(scope))
+                self._timeouts.add_bytes(len(message["body"]), client)
             return message
 
         return receive_limited

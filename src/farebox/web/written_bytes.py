@@ -26,6 +26,17 @@ class _Socket(Protocol):
     def getsockopt(self, level: int, name: int, size: int) -> bytes: ...
 
 
+def count_untaken(transport: asyncio.WriteTransport) -> int:
+    """Count the written bytes that transport and kernel hold, as far as the system tells.
+
+    Raises:
+        ConnectionResetError: the connection is gone.
+    """
+    connection: _Socket | None = transport.get_extra_info("socket")
+    held = 0 if connection is None else _held_bytes(connection)
+    return transport.get_write_buffer_size() + held
+
+
 async def wait_until_taken(transport: asyncio.WriteTransport, *, but: int) -> None:
     """Wait until transport and kernel hold at most `but` of the bytes that were written.
 
@@ -38,9 +49,7 @@ async def wait_until_taken(transport: asyncio.WriteTransport, *, but: int) -> No
     while True:
         if transport.is_closing():
             raise ConnectionResetError
-        connection: _Socket | None = transport.get_extra_info("socket")
-        held = 0 if connection is None else _held_bytes(connection)
-        if transport.get_write_buffer_size() + held <= but:
+        if count_untaken(transport) <= but:
             return
         await asyncio.sleep(pause_s)  # no event tells of an acknowledgement
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

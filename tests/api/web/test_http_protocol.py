@@ -14,7 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from farebox.web import connections
 from farebox.web.connections import ConnectionLimits
-from farebox.web.http_protocol import FIELDS, HEAD_BYTES, PIPELINED_REQUESTS, URL_BYTES
+from farebox.web.http_protocol import FIELDS, PIPELINED_REQUESTS, URL_BYTES
+from farebox.web.last_response import HEAD_BYTES
 from farebox.web.request_body import BodyLimit, BodyTooSlow, read_body
 from farebox.web.responses import send_json
 from support.serving import connected, exchange, serving, statuses_of
@@ -22,6 +23,7 @@ from support.waiting import until
 
 WIDE = ConnectionLimits(1_000, 0)
 GET = b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n"
+POST_GZIP = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"
 CHUNK = b"x" * 12 * 1024
 CLOSE = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
@@ -97,6 +99,10 @@ def _head_of(size: int) -> bytes:
         (b"GET / HTTP/1.1\r\nHost: x/y\r\n\r\n", 400, "malformed_http"),
         (b"GET / HTTP/1.1\r\nHost: a@x\r\n\r\n", 400, "malformed_http"),
         (b"GET / HTTP/1.1\r\nHost: x y\r\n\r\n", 400, "malformed_http"),
+        (POST_GZIP, 400, "malformed_http"),
+        (POST_GZIP.replace(b", ", b"\r\nTransfer-Encoding: "), 400, "malformed_http"),
+        (b"GET /\xc3\xa4 HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_http"),
+        (b"GET http://y HTTP/1.1\r\nHost: x\r\n\r\n", 421, "host_not_allowed"),
         (b"GET http://y/ HTTP/1.1\r\nHost: x\r\n\r\n", 421, "host_not_allowed"),
         (b"GET http://x:81/ HTTP/1.1\r\nHost: x\r\n\r\n", 421, "host_not_allowed"),
         (b"GET http://a@x/ HTTP/1.1\r\nHost: x\r\n\r\n", 421, "host_not_allowed"),
@@ -380,6 +386,14 @@ async def test_request_for_one_host_is_answered(app: _App, head: bytes) -> None:
     async with serving(app) as address:
         answer = await exchange(address, head + b"Connection: close\r\n\r\n")
     assert statuses_of(answer) == [200]
+
+
+@pytest.mark.parametrize("target", [b"http://x", b"http://x?q=1", b"HTTP://X:80"])
+async def test_target_without_a_path_is_the_root(app: _App, target: bytes) -> None:
+    async with serving(app) as address:
+        sent = b"GET " + target + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        assert statuses_of(await exchange(address, sent)) == [200]
+    assert app.requests == ["/"]
 
 
 @pytest.mark.parametrize(("version", "statuses"), [(b"1.0", [200]), (b"1.1", [100, 200])])

@@ -1,6 +1,8 @@
 """The limits of a request body: its size, its encoding and its time."""
 
 import asyncio
+from contextlib import AsyncExitStack
+from ipaddress import IPv4Network
 
 import orjson
 import pytest
@@ -8,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.app.asgi import Application
 from farebox.app.assembly import Services
+from farebox.web.client_address import ClientAddress
 from farebox.web.endpoint import FailureShape
 from farebox.web.error_responses import ErrorMiddleware, Failure
 from farebox.web.request_body import BODY_LIMIT_BYTES, BodyLimit, BodyTimeouts, read_body
@@ -15,7 +18,8 @@ from farebox.web.request_context import RequestLog
 from farebox.web.responses import send_json
 from support.recording_log import RecordingLog
 from support.routes import endpoint
-from support.serving import exchange, serving
+from support.serving import connected, exchange, serving
+from support.waiting import until
 
 
 async def _measure(scope: Scope, receive: Receive, send: Send) -> None:
@@ -143,3 +147,34 @@ async def test_body_is_refused_when_it_does_not_end_in_time() -> None:
         answer = await asyncio.wait_for(reader.read(), 10)
         writer.close()
     assert _status(answer) == 408
+
+
+async def test_small_body_that_arrives_slowly_outlives_those_of_a_client_that_sends_more() -> None:
+    timeouts, begun = BodyTimeouts(max_bytes=300_000), list[str]()
+    readers: list[asyncio.StreamReader] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await Application(Services(endpoints=[]), stop=lambda: None)(scope, receive, send)
+            return
+        begun.append(scope["path"])
+        answered = ErrorMiddleware(BodyLimit(_measure, timeouts=timeouts), {})
+        proxies = [IPv4Network("127.0.0.0/8")]
+        await RequestLog(ClientAddress(answered, proxies), RecordingLog())(scope, receive, send)
+
+    def part(client: str, size: int) -> bytes:
+        head = _head("/measure", f"X-Forwarded-For: {client}", f"Content-Length: {size + 10}")
+        return head + b"x" * size
+
+    async with serving(app) as address, connected(address) as (reader, writer):
+        writer.write(part("203.0.113.7", 100_000))
+        await until(lambda: begun)
+        async with AsyncExitStack() as greedy:
+            for number in range(4):  # addresses of one subscriber
+                other = await greedy.enter_async_context(connected(address))
+                other[1].write(part(f"2001:db8::{number + 1}", 60_000))
+                readers.append(other[0])
+                await until(lambda: len(begun) == len(readers) + 1)
+            assert _status(await asyncio.wait_for(readers[0].read(), 10)) == 408
+            writer.write(b"x" * 10)
+            assert _body(await asyncio.wait_for(reader.read(), 10)) == {"bytes": 100_010}

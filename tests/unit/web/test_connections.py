@@ -1,8 +1,15 @@
 """The counted connections, and the buffer that writes a head with the first part of its body."""
 
 import asyncio
+from ipaddress import IPv4Network
 
-from farebox.web.connections import ConnectionLimits, HeadBuffer, OpenConnections
+from farebox.web.connections import (
+    MAX_UNPARSED_BYTES,
+    PIECE_BYTES,
+    ConnectionLimits,
+    HeadBuffer,
+    OpenConnections,
+)
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 
@@ -29,7 +36,7 @@ class Recorded(asyncio.Transport):
 
 def _pair() -> tuple[HeadBuffer, Recorded]:
     real = Recorded()
-    return HeadBuffer(real, asyncio.get_running_loop(), lambda: None), real
+    return HeadBuffer(real, asyncio.get_running_loop(), lambda: False), real
 
 
 async def test_head_and_body_are_one_write() -> None:
@@ -37,6 +44,14 @@ async def test_head_and_body_are_one_write() -> None:
     held.write(HEAD)
     held.write(b"ok")
     assert real.seen == [HEAD + b"ok"]
+
+
+async def test_head_is_not_copied_together_with_a_large_body() -> None:
+    held, real = _pair()
+    large = memoryview(bytes(PIECE_BYTES + 1))
+    held.write(HEAD)
+    held.write(large)
+    assert real.seen == [HEAD, large]
 
 
 async def test_head_without_a_body_is_written_in_the_next_loop_iteration() -> None:
@@ -82,6 +97,33 @@ class _Waiting:
 
     def shed(self) -> None:
         self.seen.append("closed")
+
+
+async def test_connection_of_the_client_with_most_unparsed_bytes_is_closed() -> None:
+    connections = OpenConnections(ConnectionLimits(100, 0))
+    honest = _Waiting()
+    greedy = [_Waiting() for _ in range(5)]
+    connections.add(honest, "203.0.113.7")
+    connections.set_unparsed(honest, 1_000)
+    for each in greedy:
+        connections.add(each, "198.51.100.9")
+        connections.set_unparsed(each, MAX_UNPARSED_BYTES // 5)
+    assert [each.seen for each in greedy] == [["closed"], ["closed"], [], [], []]
+    assert honest.seen == []
+
+
+async def test_connections_of_a_proxy_are_not_one_client() -> None:
+    limits = ConnectionLimits(100, 0, [IPv4Network("192.0.2.0/24")])
+    connections = OpenConnections(limits)
+    proxied = [_Waiting() for _ in range(5)]
+    greedy = _Waiting()
+    for each in proxied:
+        connections.add(each, "192.0.2.1")
+        connections.set_unparsed(each, MAX_UNPARSED_BYTES // 8)
+    connections.add(greedy, "198.51.100.9")
+    connections.set_unparsed(greedy, MAX_UNPARSED_BYTES // 4)
+    connections.set_unparsed(greedy, MAX_UNPARSED_BYTES // 8 * 3 + 1)
+    assert (greedy.seen, [each.seen for each in proxied]) == (["closed"], [[]] * 5)
 
 
 async def test_connection_that_is_not_counted_makes_no_room_for_another() -> None:

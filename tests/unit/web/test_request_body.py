@@ -16,8 +16,8 @@ from farebox.web.request_body import (
 )
 
 
-async def _arrive(bodies: BodyTimeouts, size: int) -> str:
-    bodies.add_bytes(size)
+async def _arrive(bodies: BodyTimeouts, size: int, client: str = "203.0.113.7") -> str:
+    bodies.add_bytes(size, client)
     try:
         await bodies.wait(monotonic() + 60, asyncio.Event().wait)
     except DeadlinePassed:
@@ -38,6 +38,18 @@ async def test_oldest_bodies_time_out_when_the_kept_bytes_exceed_the_maximum() -
     for each in (second, third, newest):
         each.cancel()
     await asyncio.gather(second, third, newest, return_exceptions=True)
+
+
+async def test_small_body_outlives_the_bodies_of_a_client_that_sends_more() -> None:
+    bodies = BodyTimeouts(max_bytes=100)
+    small = asyncio.create_task(_arrive(bodies, 10, "198.51.100.9"))
+    await asyncio.sleep(0)
+    large = [asyncio.create_task(_arrive(bodies, 25)) for _ in range(40)]
+    assert await large[0] == "timed out"
+    assert not small.done()
+    for each in (small, *large):
+        each.cancel()
+    await asyncio.gather(small, *large, return_exceptions=True)
 
 
 async def test_ended_body_releases_its_bytes() -> None:
