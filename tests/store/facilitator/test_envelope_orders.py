@@ -234,7 +234,9 @@ class Facilitator:
 
     async def settle(self) -> SettleOutcome:
         assert await self.journal.claim(self.claim)
-        return await self.sender.send(self.claim, PAYMENT, client="one", began=self.clock.monotonic())
+        return await self.sender.send(
+            self.claim, PAYMENT, client="one", began=self.clock.monotonic()
+        )
 
     async def reconcile(self) -> Settlement | None:
         """Reconcile for three minutes at most, until the payment is final."""

@@ -37,10 +37,10 @@ class ChannelLeases:
     """Leases channel accounts from the pool that all replicas share in the database.
 
     Waiters are served in the order of their tickets, all clients in turn, as many as there are free
-    channels by one statement. A lease whose last envelope has landed passes straight to the next waiter; after
-    `PASS_ON_S` at most it goes back to the pool, so that waiters of another replica get it
-    (docs/decisions/0014). All replicas together lease no more channels than one ledger has room
-    for: the other settlements wait here, in order, and not in the network's queue, which drops
+    channels by one statement. A lease whose last envelope has landed passes straight to the next
+    waiter; after `PASS_ON_S` at most it goes back to the pool, so that waiters of another replica
+    get it (docs/decisions/0014). All replicas together lease no more channels than one ledger has
+    room for: the other settlements wait here, in order, and not in the network's queue, which drops
     transactions that wait for long. A lease has to last until an envelope is recorded, which then
     protects the channel: one whose last envelope is unresolved is not leased.
 

@@ -120,7 +120,7 @@ class LeaseQueue:
         return True
 
     def pass_on(self, lease: ChannelLease) -> bool:
-        """Give a lease to the first waiter that expects none, or this one; False when there is none.
+        """Give a lease to the first waiter that expects none or this one; False: nobody waits.
 
         One that came after the announcement and is served earlier gets it: announcements are no
         turns.

@@ -85,7 +85,8 @@ class PaymentSender:
     ) -> SettleOutcome:
         """Sign, record and send an envelope, and wait for the outcome; or release the claim.
 
-        `client` is the share that waits for a channel. The caller has waited since `began` (monotonic seconds), judging included.
+        `client` is the share that waits for a channel. The caller has waited since `began`
+        (monotonic seconds), judging included.
 
         Raises:
             NothingSent: no channel was free in time; the claim was released.
