@@ -165,15 +165,15 @@ class OpenConnections:
 
     def _check(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
+        timer = self._timer = loop.call_later(CHECK_EVERY_S, self._check, loop)
         for connection in [each for each, at in self._deadlines.items() if at <= now]:
             del self._deadlines[connection]
-            connection.time_out()
+            connection.time_out()  # one that raises ends this look, and not those to come
         if self._refused:
             log.warning("connections.refused", count=self._refused, open=len(self))
             self._refused = 0
-        if self._deadlines:
-            self._timer = loop.call_later(CHECK_EVERY_S, self._check, loop)
-        else:
+        if not self._deadlines:
+            timer.cancel()
             self._timer = None  # the next timeout starts it again
 
 

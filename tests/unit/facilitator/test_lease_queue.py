@@ -1,6 +1,8 @@
 """Which waiter gets a lease, and to which one a pending lease is announced."""
 
 import asyncio
+import itertools
+from collections import Counter
 
 import pytest
 
@@ -55,6 +57,35 @@ async def test_clients_with_many_waiters_are_served_in_turn_and_each_in_order() 
     queue.hand_out(lease(8))
     assert late.lease.done()
     assert [each.lease.done() for each in first] == [True] * 4 + [False] * 2
+
+
+@pytest.mark.parametrize("names", [4, 1_000], ids=["one after another", "once each"])
+async def test_client_that_always_waits_is_not_starved_by_those_that_come_alone(names: int) -> None:
+    queue, comers = LeaseQueue(), itertools.count()
+    waiting = [join(queue, "steady")[0] for _ in range(10)]
+    waiting += [join(queue, f"alone {next(comers) % names}")[0] for _ in range(4)]
+    served: Counter[str] = Counter()
+    for _ in range(50):
+        assert queue.hand_out(lease(1))
+        (done,) = (each for each in waiting if each.lease.done())
+        waiting.remove(done)
+        client = done.ticket.client
+        served[client.split()[0]] += 1
+        again = client if client == "steady" else f"alone {next(comers) % names}"
+        waiting.append(join(queue, again)[0])
+    assert served["steady"] >= 10, "each of five callers that always wait is served as often"
+
+
+async def test_lease_is_not_given_to_a_waiter_whose_caller_gives_up() -> None:
+    queue = LeaseQueue()
+    first, _ = join(queue)
+    second, _ = join(queue)
+    first.lease.cancel()
+    assert queue.pass_on(lease(1))
+    assert second.lease.result() == lease(1)
+    third, _ = join(queue)
+    third.lease.cancel()
+    assert not queue.hand_out(lease(2)), "no waiter is left"
 
 
 async def test_client_of_whom_nobody_waits_comes_at_the_turn_of_now_and_leaves_nothing() -> None:

@@ -3,6 +3,8 @@
 import asyncio
 from ipaddress import IPv4Network
 
+import pytest
+
 from farebox.web.connections import (
     MAX_UNPARSED_BYTES,
     PIECE_BYTES,
@@ -136,3 +138,29 @@ async def test_connection_that_is_not_counted_makes_no_room_for_another() -> Non
     connections.set_timeout(counted, 20, loop)
     assert connections.make_room()
     assert (counted.seen, refused.seen) == (["closed"], [])
+
+
+class _Faulty(_Waiting):
+    """Raises where it is to time out."""
+
+    def time_out(self) -> None:
+        raise OSError
+
+
+async def test_connection_that_fails_to_time_out_keeps_no_other_from_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("farebox.web.connections.CHECK_EVERY_S", 0.01)
+    loop, faults = asyncio.get_running_loop(), list[object]()
+    before = loop.get_exception_handler()
+    loop.set_exception_handler(lambda _, context: faults.append(context["exception"]))
+    try:
+        connections, other = OpenConnections(ConnectionLimits(8, 0)), _Waiting()
+        connections.set_timeout(_Faulty(), 0.0, loop)
+        connections.set_timeout(other, 0.03, loop)
+        async with asyncio.timeout(5):
+            while not other.seen:
+                await asyncio.sleep(0.01)
+    finally:
+        loop.set_exception_handler(before)
+    assert [type(each) for each in faults] == [OSError]

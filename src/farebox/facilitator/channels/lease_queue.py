@@ -51,9 +51,11 @@ class Waiter:
 class LeaseQueue:
     """Serves waiters in the order of their tickets, which all clients get in turn.
 
-    The turns are start-time fair queueing (Goyal, Vin and Cheng, 1996): a client's next turn is
-    the one after its last, and never one that has passed. So a client that comes alone waits for
-    one lease, however many wait for another client, and the tickets of one client keep their order.
+    The turns are those of start-time fair queueing (Goyal, Vin and Cheng, 1996): a client's next
+    turn is the one after its last, and never one that has passed. So a client that comes alone
+    waits for one lease, however many wait for another client, and the tickets of one client keep
+    their order. A turn passes as soon as somebody was overtaken in it: clients that come one after
+    another, or once each, starve nobody who waits.
 
     A lease whose envelope is pending is announced to the first waiter that expects none, as the
     value it will have once that envelope has landed. An announcement reserves nothing: a lease that
@@ -114,6 +116,7 @@ class LeaseQueue:
 
     def hand_out(self, lease: ChannelLease) -> bool:
         """Give a lease to the first waiter; False when there is none."""
+        self._drop_cancelled()
         if not self._waiters:
             return False
         self._give(self._waiters[0], lease)
@@ -125,6 +128,7 @@ class LeaseQueue:
         One that came after the announcement and is served earlier gets it: announcements are no
         turns.
         """
+        self._drop_cancelled()
         self._withdraw(lease.address)
         if not self._waiters:
             return False
@@ -145,9 +149,16 @@ class LeaseQueue:
             waiter.lease.set_exception(reason())
         return len(rejected)
 
+    def _drop_cancelled(self) -> None:
+        """Remove the waiters whose callers are just giving up."""
+        for waiter in [each for each in self._waiters if each.lease.cancelled()]:
+            self.leave(waiter)
+
     def _give(self, waiter: Waiter, lease: ChannelLease) -> None:
         self.leave(waiter)
-        self._turn = max(self._turn, waiter.ticket.turn)
+        served = waiter.ticket
+        has_overtaken = any(each.ticket.number < served.number for each in self._waiters)
+        self._turn = max(self._turn, served.turn + has_overtaken)
         waiter.lease.set_result(lease)
 
     def _withdraw(self, address: Address) -> None:
