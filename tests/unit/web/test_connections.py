@@ -93,9 +93,11 @@ class _Waiting:
 
     def __init__(self) -> None:
         self.seen: list[str] = []
+        self.is_over = asyncio.Event()
 
     def time_out(self) -> None:
         self.seen.append("timed out")
+        self.is_over.set()
 
     def shed(self) -> None:
         self.seen.append("closed")
@@ -156,11 +158,11 @@ async def test_connection_that_fails_to_time_out_keeps_no_other_from_it(
     loop.set_exception_handler(lambda _, context: faults.append(context["exception"]))
     try:
         connections, other = OpenConnections(ConnectionLimits(8, 0)), _Waiting()
-        connections.set_timeout(_Faulty(), 0.0, loop)
-        connections.set_timeout(other, 0.03, loop)
+        for each, seconds in ((_Faulty(), 0.0), (other, 0.03)):
+            connections.add(each, "203.0.113.7")
+            connections.set_timeout(each, seconds, loop)
         async with asyncio.timeout(5):
-            while not other.seen:
-                await asyncio.sleep(0.01)
+            await other.is_over.wait()
     finally:
         loop.set_exception_handler(before)
     assert [type(each) for each in faults] == [OSError]
