@@ -33,7 +33,7 @@ from prove.world import World
 
 _SEEDS: Final = 20
 _ATTACKERS: Final = 20  # at least, of a whole run
-CHANNELS: Final = 6  # an attacker is to take them all, and not the machine
+CHANNELS: Final = 8  # an attacker is to take them all, and not the machine
 WORKERS: Final = 3  # of controls; cases are measured one after another
 _QUICK: Final = (Attack.MISSING, Attack.HANGING, Attack.AGENT_CALLS)
 

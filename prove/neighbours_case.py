@@ -52,7 +52,7 @@ SETTINGS: Final = {
     "FAREBOX_CHANNEL_WAIT_S": "10",
     # few enough that an attacker can reach them on a small machine
     "FAREBOX_GATEWAY_CALLS": "20",
-    "FAREBOX_AGENT_CALLS": "48",
+    "FAREBOX_AGENT_CALLS": "24",
     "FAREBOX_RPC_SIMULATIONS_TESTNET": "24",
 }
 
