@@ -123,7 +123,7 @@ async def _find_in_one_queue(self, request, *, client="", own=Search.find):
 
 Search.find = _find_in_one_queue
 """
-_ONE_TURN: Final = """
+_ONE_QUEUE_OF_PAYMENTS: Final = """
 
 def _join_one_queue(self, client, deadline):
     return Ticket(client, 0, next(self._numbers), deadline)
@@ -196,7 +196,7 @@ _BROKEN: Final[Mapping[Control, tuple[str, str, str]]] = {
     Control.CALLS: ("mcp/paid_call.py", "def limits_of_calls(", _NO_SHARE_OF_CALLS),
     Control.SEARCHES: (_SEARCH, "class Search:", _NO_SHARE_OF_SEARCHES),
     Control.CHANNELS: (
-        "facilitator/channels/lease_queue.py", "class LeaseQueue:", _ONE_TURN,
+        "facilitator/channels/lease_queue.py", "class LeaseQueue:", _ONE_QUEUE_OF_PAYMENTS,
     ),
     Control.PREVIEWS: (
         "stellar/simulation_slots.py", "def simulating_for(", _NO_SHARE_OF_PREVIEWS,

@@ -307,6 +307,13 @@ async def test_large_response_that_nobody_reads_keeps_its_place_among_the_calls(
         await until(is_free)
 
 
+def call_from(served: ServeProcess, address: str, **arguments: object) -> asyncio.Task[Json]:
+    """Call the tool from an address, as a trusted proxy names it."""
+    params = {"name": "paid_call", "arguments": arguments}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return asyncio.create_task(served.post("/mcp", request, {"X-Forwarded-For": address}))
+
+
 async def test_flood_of_one_site_leaves_the_calls_of_others_and_those_with_a_payment(
     shop: PaidGateway, catalog: Database
 ) -> None:
@@ -321,9 +328,7 @@ async def test_flood_of_one_site_leaves_the_calls_of_others_and_those_with_a_pay
     async with ServeProcess(shop.stage.environment | own) as served:
 
         def call(address: str, **arguments: object) -> asyncio.Task[Json]:
-            params = {"name": "paid_call", "arguments": {"url": REMOTE_URL} | arguments}
-            request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-            return asyncio.create_task(served.post("/mcp", request, {"X-Forwarded-For": address}))
+            return call_from(served, address, url=REMOTE_URL, **arguments)
 
         flood = [call(f"2001:db8:1:{network:x}::1") for network in range(24)]
         await until(lambda: len(shop.upstream.requests) == 1)
@@ -351,9 +356,7 @@ async def test_four_sites_with_as_many_hanging_calls_as_they_may_leave_a_fifth_i
     async with ServeProcess(shop.stage.environment | own) as served:
 
         def call(address: str, url: str) -> asyncio.Task[Json]:
-            params = {"name": "paid_call", "arguments": {"url": url}}
-            request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-            return asyncio.create_task(served.post("/mcp", request, {"X-Forwarded-For": address}))
+            return call_from(served, address, url=url)
 
         flood = [call(f"192.0.2.{site}", REMOTE_URL) for site in range(4) for _ in range(4)]
         # each of them has a place or was refused one

@@ -144,7 +144,7 @@ test("a tab without a session takes over that of another tab", async () => {
   await vi.waitFor(() => expect(client.getQueryData(keys.owner)).toEqual(ADA));
 });
 
-test("the other tabs are told of a sign-in and of a sign-out", async () => {
+test("the other tabs are notified of a sign-in and of a sign-out", async () => {
   const client = openConsole(null);
   const tab = await openTab(() => ADA);
   act(() => changeOwner(client, ADA));

@@ -168,7 +168,7 @@ class OpenConnections:
         timer = self._timer = loop.call_later(CHECK_EVERY_S, self._check, loop)
         for connection in [each for each, at in self._deadlines.items() if at <= now]:
             del self._deadlines[connection]
-            connection.time_out()  # one that raises ends this look, and not those to come
+            connection.time_out()  # the timer is set: an exception ends this check alone
         if self._refused:
             log.warning("connections.refused", count=self._refused, open=len(self))
             self._refused = 0
@@ -187,8 +187,8 @@ class HeadBuffer(asyncio.Transport):
 
     The server writes the two one after the other, and the loop would send each in a packet of its
     own. A head waits for at most one iteration of the loop, and a large body is not copied for it.
-    `keeps_open` is called whenever somebody closes the transport. Where it returns False the
-    transport closes, once the caller has taken what waits to be sent; else it stays open.
+    `close` calls `keeps_open`, and closes the transport only where that returns False, once the
+    caller has taken the bytes that wait to be sent.
     """
 
     def __init__(

@@ -309,20 +309,12 @@ class BoundedHttpProtocol(LastResponseProtocol):
     # Timeouts
 
     def time_out(self) -> None:
-        """End the wait: a head that has begun is answered with 408, all else is closed.
-
-        A caller that has taken a piece of its response meanwhile has the same time again.
-        """
-        if self.transport.get_write_buffer_size() and self._has_taken_piece():
-            self.open.limit_writing(self, self.loop)
-        elif self._is_ended or self.flow.write_paused or self.transport.is_closing():
-            self.transport.abort()
-        elif self._is_in_head:
+        """Respond with 408 to an incomplete head, or close the connection."""
+        is_over = self._is_ended or self.flow.write_paused or self.transport.is_closing()
+        if self._is_in_head and not is_over:
             self._refuse(_HEAD_TOO_SLOW)
         else:
-            self._is_ended = True
-            self.transport.close()
-            self.open.set_timeout(self, self.open.limits.close_s, self.loop)
+            super().time_out()
 
     def resume_writing(self) -> None:
         """Restore the timeout of a caller that reads again."""

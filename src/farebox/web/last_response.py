@@ -59,9 +59,9 @@ class LastResponseProtocol(HttpToolsProtocol):
         self._end_sending()
 
     def _keeps_open(self) -> bool:
-        """Whether a connection that somebody closes is read from for some time.
+        """Whether a connection stays open for reading when it is closed.
 
-        So it is behind a response to a request whose body is still coming.
+        It does behind a response to a request whose body is still coming.
         """
         is_early = self._has_served and self.cycle.response_complete and self.cycle.more_body
         if not is_early or self._has_eof or self.transport.is_closing():
@@ -120,8 +120,15 @@ class LastResponseProtocol(HttpToolsProtocol):
         return self._untaken + PIECE_BYTES <= before
 
     def time_out(self) -> None:
-        """End the wait: its time is over."""
-        raise NotImplementedError
+        """Close the connection, or give a caller that took a piece of its response more time."""
+        if self.transport.get_write_buffer_size() and self._has_taken_piece():
+            self.open.limit_writing(self, self.loop)
+        elif self._is_ended or self.flow.write_paused or self.transport.is_closing():
+            self.transport.abort()
+        else:
+            self._is_ended = True
+            self.transport.close()
+            self.open.set_timeout(self, self.open.limits.close_s, self.loop)
 
     def shed(self) -> None:
         """Give up the backlog: close at once, or after the response under way."""

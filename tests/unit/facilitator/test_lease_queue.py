@@ -44,7 +44,7 @@ async def test_client_that_comes_alone_is_served_before_the_many_of_another() ->
     assert [each.lease.done() for each in many] == [True] * 3 + [False] * 17
 
 
-async def test_clients_with_many_waiters_are_served_in_turn_and_each_in_order() -> None:
+async def test_clients_with_many_waiters_are_served_alternately_and_each_in_order() -> None:
     queue = LeaseQueue()
     first = [join(queue, "first")[0] for _ in range(6)]
     second = [join(queue, "second")[0] for _ in range(3)]
@@ -88,15 +88,15 @@ async def test_lease_is_not_given_to_a_waiter_whose_caller_gives_up() -> None:
     assert not queue.hand_out(lease(2)), "no waiter is left"
 
 
-async def test_client_of_whom_nobody_waits_comes_at_the_turn_of_now_and_leaves_nothing() -> None:
+async def test_client_without_a_waiter_starts_at_the_virtual_time_and_leaves_no_tag() -> None:
     queue = LeaseQueue()
     for client in ("a", "b", "a", "c"):
         join(queue, client)
         queue.hand_out(lease(1))
     left, _ = join(queue, "d")
     queue.leave(left)
-    assert {queue.issue_ticket(each, 10).turn for each in "abcde"} == {0}
-    assert queue._last_turns == {}
+    assert {queue.issue_ticket(each, 10).start_tag for each in "abcde"} == {0}
+    assert queue._last_tags == {}
 
 
 async def test_announced_lease_goes_to_the_one_that_is_served_earlier() -> None:

@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 class ChannelLeases:
     """Leases channel accounts from the pool that all replicas share in the database.
 
-    Waiters are served in the order of their tickets, all clients in turn, as many as there are free
+    Waiters are served in the order of their tickets, fairly by client, as many as there are free
     channels by one statement. A lease whose last envelope has landed passes straight to the next
     waiter; after `PASS_ON_S` at most it goes back to the pool, so that waiters of another replica
     get it (docs/decisions/0014). All replicas together lease no more channels than one ledger has

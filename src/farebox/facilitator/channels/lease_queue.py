@@ -18,21 +18,21 @@ class NoChannelFree(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A position in the queue: lower turns are served first, and in a turn lower numbers.
+    """A position in the queue: lower start tags are served first, and of one tag lower numbers.
 
     A holder that could not use a lease waits again with the same ticket. It stops waiting at
     `deadline` (monotonic seconds).
     """
 
     client: str
-    turn: int
+    start_tag: int
     number: int
     deadline: float
 
     @property
     def position(self) -> tuple[int, int]:
         """What tickets are ordered by."""
-        return self.turn, self.number
+        return self.start_tag, self.number
 
 
 @dataclass(eq=False, slots=True)
@@ -49,13 +49,13 @@ class Waiter:
 
 
 class LeaseQueue:
-    """Serves waiters in the order of their tickets, which all clients get in turn.
+    """Serves waiters in the order of their tickets, by start-time fair queueing.
 
-    The turns are those of start-time fair queueing (Goyal, Vin and Cheng, 1996): a client's next
-    turn is the one after its last, and never one that has passed. So a client that comes alone
-    waits for one lease, however many wait for another client, and the tickets of one client keep
-    their order. A turn passes as soon as somebody was overtaken in it: clients that come one after
-    another, or once each, starve nobody who waits.
+    A ticket's start tag follows that of the client's last ticket, and is never below the virtual
+    time, the tag that is served (Goyal, Vin and Cheng, 1996). So a client with one ticket waits for
+    one lease, however many wait for another client, and the tickets of one client keep their order.
+    The virtual time also rises when a ticket is served before an older one: clients that wait one
+    after another, or once each, do not starve a client that always waits.
 
     A lease whose envelope is pending is announced to the first waiter that expects none, as the
     value it will have once that envelope has landed. An announcement reserves nothing: a lease that
@@ -66,8 +66,8 @@ class LeaseQueue:
         self._waiters: list[Waiter] = []
         self._unannounced: dict[Address, ChannelLease] = {}  # expected, and no waiter is left
         self._numbers = count(1)
-        self._turn = 0  # of the ticket served last
-        self._last_turns: dict[str, int] = {}  # of the clients that wait
+        self._virtual_time = 0
+        self._last_tags: dict[str, int] = {}  # of the clients that wait
 
     def __len__(self) -> int:
         return len(self._waiters)
@@ -79,15 +79,15 @@ class LeaseQueue:
 
     def issue_ticket(self, client: str, deadline: float) -> Ticket:
         """Issue a ticket behind the client's others; `deadline` in monotonic seconds."""
-        turn = max(self._turn, self._last_turns.get(client, -1) + 1)
-        return Ticket(client, turn, next(self._numbers), deadline)
+        start_tag = max(self._virtual_time, self._last_tags.get(client, -1) + 1)
+        return Ticket(client, start_tag, next(self._numbers), deadline)
 
     def join(self, ticket: Ticket, on_expected: OnExpected) -> Waiter:
         """Add a waiter; `on_expected` is called with each lease it is likely to get."""
         waiter = Waiter(ticket, on_expected, asyncio.get_running_loop().create_future())
         insort(self._waiters, waiter, key=lambda each: each.ticket.position)
-        last = self._last_turns.get(ticket.client, ticket.turn)
-        self._last_turns[ticket.client] = max(last, ticket.turn)
+        last = self._last_tags.get(ticket.client, ticket.start_tag)
+        self._last_tags[ticket.client] = max(last, ticket.start_tag)
         self._announce()
         return waiter
 
@@ -98,7 +98,7 @@ class LeaseQueue:
         self._waiters.remove(waiter)
         client = waiter.ticket.client
         if all(each.ticket.client != client for each in self._waiters):
-            del self._last_turns[client]
+            del self._last_tags[client]
         if waiter.expected is not None:
             self._unannounced = {waiter.expected.address: waiter.expected} | self._unannounced
         self._announce()
@@ -125,8 +125,7 @@ class LeaseQueue:
     def pass_on(self, lease: ChannelLease) -> bool:
         """Give a lease to the first waiter that expects none or this one; False: nobody waits.
 
-        One that came after the announcement and is served earlier gets it: announcements are no
-        turns.
+        A waiter that joined after the announcement, with a lower start tag, gets it.
         """
         self._drop_cancelled()
         self._withdraw(lease.address)
@@ -150,7 +149,7 @@ class LeaseQueue:
         return len(rejected)
 
     def _drop_cancelled(self) -> None:
-        """Remove the waiters whose callers are just giving up."""
+        """Remove the waiters whose callers give up."""
         for waiter in [each for each in self._waiters if each.lease.cancelled()]:
             self.leave(waiter)
 
@@ -158,7 +157,7 @@ class LeaseQueue:
         self.leave(waiter)
         served = waiter.ticket
         has_overtaken = any(each.ticket.number < served.number for each in self._waiters)
-        self._turn = max(self._turn, served.turn + has_overtaken)
+        self._virtual_time = max(self._virtual_time, served.start_tag + has_overtaken)
         waiter.lease.set_result(lease)
 
     def _withdraw(self, address: Address) -> None:
