@@ -15,7 +15,7 @@ from typing import Final
 from e2e.machine import say, scratch_folder, subfolder
 from e2e.report import run_and_report
 from eval.labelled import Labelled, read_labelled
-from prove.mcp_case import Case, Outcome, run_case
+from prove.mcp_case import UNAVAILABLE, Case, Outcome, run_case
 from prove.mcp_control import leaking_sources
 from prove.mcp_scenery import open_scenery
 from prove.queries import find_errors
@@ -60,7 +60,7 @@ def is_caught(control: Outcome) -> bool:
 def holds(outcome: Outcome) -> bool:
     """Whether every response was right, and everything that can fail did."""
     is_right = not outcome.faults and outcome.ids_mixed == 0 and _answers_5xx(outcome) == 0
-    has_failed = outcome.database_faults and outcome.reasons["service_unavailable"]
+    has_failed = outcome.database_faults and outcome.reasons[UNAVAILABLE]
     return is_right and bool(has_failed) and bool(outcome.upstream_requests)
 
 

@@ -18,12 +18,14 @@ from prove.mcp_messages import Sent, generate_message
 from prove.mcp_scenery import Scenery
 
 CALLERS: Final = 12
+UNAVAILABLE: Final = "service_unavailable"
 _ANSWER_S: Final = 40.0  # a paid call has thirty seconds
 _KEPT_FAULTS: Final = 20
 _SAYS_EVERY: Final = 5_000
 _FAULTS: Final = (LinkState.STALLED, LinkState.DOWN)
 _FAULT_S: Final = (0.3, 1.5)
 _PAUSE_S: Final = (0.5, 3.0)
+_SEEN_S: Final = 20.0  # a slow machine sends few messages in the time of a fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class Outcome:
     database_faults: int = 0
     upstream_requests: int = 0
     took_s: list[float] = field(default_factory=list)
+    unavailable: asyncio.Event = field(default_factory=asyncio.Event)
 
     def fault(self, line: str, sent: Sent) -> None:
         """Record a fault with its message; only the first ones are kept."""
@@ -75,15 +78,17 @@ async def run_case(scenery: Scenery, case: Case) -> Outcome:
 
 
 async def _break_database(link: DatabaseLink, random: Random, outcome: Outcome) -> None:
-    """Let the database fail for a while, again and again; first in the way that is always seen."""
-    state = LinkState.DOWN
+    """Let the database fail for a while, again and again; the first fault lasts until it is seen."""
+    await link.set(LinkState.DOWN)
+    outcome.database_faults += 1
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(outcome.unavailable.wait(), _SEEN_S)
     while True:
+        await link.set(LinkState.OPEN)
         await asyncio.sleep(random.uniform(*_PAUSE_S))
         outcome.database_faults += 1
-        await link.set(state)
-        state = random.choice(_FAULTS)
+        await link.set(random.choice(_FAULTS))
         await asyncio.sleep(random.uniform(*_FAULT_S))
-        await link.set(LinkState.OPEN)
 
 
 async def _call(scenery: Scenery, random: Random, numbers: Iterator[int], outcome: Outcome) -> None:
@@ -112,6 +117,8 @@ def _judge(scenery: Scenery, sent: Sent, received: Received, outcome: Outcome) -
     found = judge(sent, received, scenery.reasons)
     if found.reason:
         outcome.reasons[found.reason] += 1
+    if found.reason == UNAVAILABLE:
+        outcome.unavailable.set()
     if received.status >= 500:
         outcome.fault(f"status {received.status}", sent)
     if found.is_mixed:

@@ -202,8 +202,6 @@ WHOLE: Final[dict[tuple[str, str], Callable[[Examples, Json], Awaitable[Json]]]]
 PLAN: Final = cast("Json", ROUTES["POST", AUTOMATIONS].example.request)
 # what is cut from a body in a line, by its member
 VALUES: Final[Json] = {
-    "at": in_time(minutes=5),
-    "startAt": in_time(minutes=5),
     "url": f"https://{NAME}/forecast",
     "method": "GET",
     "resource": {"url": f"https://{NAME}/forecast"},
@@ -380,7 +378,8 @@ async def is_header_taken(examples: Examples, span: str) -> bool:
 
 async def is_body_taken(examples: Examples, span: str) -> bool:
     """Whether a plan with this schedule is taken, or this metadata is judged."""
-    whole = re.sub(r'"(\w+)": …', lambda m: f'"{m[1]}": {json.dumps(VALUES[m[1]])}', span)
+    values = VALUES | dict.fromkeys(("at", "startAt"), in_time(minutes=5))
+    whole = re.sub(r'"(\w+)": …', lambda m: f'"{m[1]}": {json.dumps(values[m[1]])}', span)
     body, path = json.loads(whole), "/v1/discovery/validate"
     if "type" in body:
         path = f"{AUTOMATIONS}/preview"
