@@ -46,6 +46,7 @@ pytest_plugins = (
     "support.output_check",
     "support.parameter_names",
     "support.step_times",
+    "support.costs",
 )
 
 TEMPLATE: Final = "farebox_template"
