@@ -78,7 +78,7 @@ async def run_case(scenery: Scenery, case: Case) -> Outcome:
 
 
 async def _break_database(link: DatabaseLink, random: Random, outcome: Outcome) -> None:
-    """Let the database fail for a while, again and again; the first fault lasts until it is seen."""
+    """Let the database fail again and again; the first fault lasts until it is seen."""
     await link.set(LinkState.DOWN)
     outcome.database_faults += 1
     with contextlib.suppress(TimeoutError):
