@@ -1,6 +1,6 @@
 """What a test costs: seconds of the clock and of processors, by folder, module and fixture.
 
-`--costs FOLDER` writes one line for each test and each fixture; `python tests/support/costs.py
+`--costs=FOLDER` writes one line for each test and each fixture; `python tests/support/costs.py
 FOLDER` prints the tables. Processor seconds are those of the worker and of every process below it.
 """
 
