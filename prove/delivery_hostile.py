@@ -320,6 +320,8 @@ async def _play_undecidable(shop: Shop, case: HostileCase) -> None:
     shop.upstream.faults.append(UpstreamFault.KILL)
     payment = await shop.payments.sign(BUYER)
     await shop.ask(BUYER, payment)
+    # its buyer stays away meanwhile: a call of its own would end the attempt
+    shop.is_held_up = not await shop.wait_until_settled(within_s=_SETTLED_WITHIN_S)
     await shop.buy(payment)
     await environment.query("DELETE FROM gateway_payments WHERE slug = 'undecidable'")
 

@@ -108,6 +108,8 @@ def _find_without_receipt(evidence: ShopEvidence) -> Iterator[str]:
 
 
 def _find_unresolved(evidence: ShopEvidence) -> Iterator[str]:
+    if evidence.shop.is_held_up:
+        yield "payments that cannot be decided hold up the one of a dead process"
     if evidence.in_progress:
         yield f"{evidence.in_progress} requests are counted as in progress"
     for identity, row in evidence.rows.items():

@@ -64,6 +64,7 @@ class Shop:
     honest: list[tuple[ShopPayment, str]] = field(default_factory=list)  # who must get a response
     stolen: int = 0  # successes of /settle that strangers got
     may_fail: bool = False  # the network may lose an honest payment for good
+    is_held_up: bool = False  # an attempt did not end while others could not be decided
 
     def pick(self) -> Replica:
         """Choose a live replica."""
@@ -188,14 +189,15 @@ class Shop:
         )
         return dict(rows[0]) if rows else None
 
-    async def wait_until_settled(self, *, within_s: float) -> None:
-        """Wait until no call and no loop has work of a payment before it."""
+    async def wait_until_settled(self, *, within_s: float) -> bool:
+        """Wait until no call and no loop has work of a payment before it; whether that came."""
         loop = asyncio.get_running_loop()
         until = loop.time() + within_s
         while loop.time() < until:
             if not await self._has_work():
-                return
+                return True
             await asyncio.sleep(_LOOK_S)
+        return False
 
     async def _has_work(self) -> bool:
         (row,) = await self.environment.query(
