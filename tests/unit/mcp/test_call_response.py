@@ -109,7 +109,8 @@ def test_own_gateway_is_judged_by_its_code(
 
 def test_outsider_never_makes_the_agent_sign_again() -> None:
     code = "invalid_exact_stellar_signature_expired"
-    answers = own_offer(code), own_failure(code), {}, {"payment-response": header(RECEIPT)}
+    receipt, none = {"payment-response": header(RECEIPT)}, dict[str, str]()
+    answers = own_offer(code), own_failure(code), none, receipt
     wrong = []
     for status, headers in product(range(200, 600), answers):
         content = rendered(status, headers, own_error("invalid_payment_header"))
