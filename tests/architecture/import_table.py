@@ -389,3 +389,6 @@ KNOW_THE_STORE = MappingProxyType(
         "facilitator/settling/idempotency": {"facilitator/journal/store"},
     }
 )
+# what opens a secret, and who imports it: the composition root and the vault's own commands
+OPEN_SECRETS = {"farebox.vault.read_secret", "farebox.vault.sealing", "farebox.vault.rekey"}
+MAY_OPEN_SECRETS = {"app/vault_services", "cli/vault"}

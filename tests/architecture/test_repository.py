@@ -8,31 +8,54 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-import pytest
+from architecture.package_modules import ROOT, repository_files
 
-ROOT = Path(__file__).parents[2]
 HASHED = re.compile(r"[A-Za-z0-9_.-]+==\S+( ;.*)? \\\Z")
 HOST = re.compile(r"https?:|registry|index-url|find-links|://|\bpypi\b", re.IGNORECASE)
-PYTHON_LOCKS = sorted(ROOT.glob("requirements*.lock"))
-NPM_LOCKS = sorted(
-    path for path in ROOT.rglob("package-lock.json") if "node_modules" not in path.parts
-)
 
 
-@pytest.mark.parametrize("path", PYTHON_LOCKS, ids=lambda path: path.name)
-def test_python_lock_file_has_versions_and_hashes_and_no_host(path: Path) -> None:
-    text = path.read_text()
-    assert HOST.search(text) is None
+def lock_faults(name: str, text: str) -> list[str]:
+    """What a lock file says and should not, or lacks: hosts, and packages without their hash."""
+    if name.endswith(".json"):
+        hosts = ["a host"] if '"resolved"' in text else []
+        return hosts if '"integrity": "sha512-' in text else [*hosts, "no hash"]
     lines = [line for line in text.splitlines() if line and not line.startswith("    ")]
-    assert lines
-    assert [line for line in lines if not HASHED.fullmatch(line)] == []
-    assert text.count("--hash=sha256:") >= len(lines)
+    faults = [line for line in lines if not HASHED.fullmatch(line)]
+    faults += ["a host"] if HOST.search(text) else []
+    return faults if 0 < len(lines) <= text.count("--hash=sha256:") else [*faults, "no hash"]
 
 
-@pytest.mark.parametrize("path", NPM_LOCKS, ids=lambda path: path.parent.name)
-def test_node_lock_file_names_no_package_host(path: Path) -> None:
-    assert '"resolved"' not in path.read_text()
-    assert '"integrity": "sha512-' in path.read_text()
+def script_faults(text: str, *, may_run: bool) -> list[str]:
+    """What keeps a script from being plain shell that stops at a fault."""
+    first, *rest = text.splitlines()
+    return [
+        *(["no plain shell"] if first != "#!/bin/sh" else []),
+        *(["goes on at a fault"] if "set -eu" not in rest else []),
+        *(["may not run"] if not may_run else []),
+    ]
+
+
+def test_lock_files_have_versions_and_hashes_and_no_host() -> None:
+    python = sorted(ROOT.glob("requirements*.lock"))
+    node = [path for path in repository_files() if path.name == "package-lock.json"]
+    assert len(python) >= 4
+    assert len(node) >= 5
+    faults = {str(path): lock_faults(path.name, path.read_text()) for path in (*python, *node)}
+    assert {name: found for name, found in faults.items() if found} == {}
+
+
+def test_host_or_package_without_a_hash_is_found_in_a_lock_file() -> None:
+    hashed = "idna==3.20 \\\n    --hash=sha256:ab\n"
+    assert lock_faults("requirements.lock", hashed) == []
+    assert lock_faults("requirements.lock", "") == ["no hash"]
+    assert lock_faults("requirements.lock", hashed + "numpy>=2\n") == ["numpy>=2", "no hash"]
+    assert lock_faults("requirements.lock", "# from https://a.example\n" + hashed) == [
+        "# from https://a.example",
+        "a host",
+        "no hash",
+    ]
+    assert lock_faults("package-lock.json", '{"integrity": "sha512-ab"}') == []
+    assert lock_faults("package-lock.json", '{"resolved": "x"}') == ["a host", "no hash"]
 
 
 def test_development_lock_file_contains_the_runtime_lock_file() -> None:
@@ -110,11 +133,17 @@ def test_continuous_integration_runs_the_test_command_and_nothing_else() -> None
     assert [line for line in lines if line and not line.startswith("#")] == ["exec make test"]
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "scripts").iterdir()), ids=lambda path: path.name)
-def test_script_is_plain_shell_that_stops_at_a_fault(path: Path) -> None:
-    if path.suffix == ".sh":
-        return
-    first, *rest = path.read_text().splitlines()
-    assert first == "#!/bin/sh"
-    assert "set -eu" in rest
-    assert path.stat().st_mode & 0o111
+def test_scripts_are_plain_shell_that_stops_at_a_fault() -> None:
+    paths = [path for path in sorted((ROOT / "scripts").iterdir()) if path.suffix != ".sh"]
+    assert len(paths) > 10
+    faults = {
+        path.name: script_faults(path.read_text(), may_run=bool(path.stat().st_mode & 0o111))
+        for path in paths
+    }
+    assert {name: found for name, found in faults.items() if found} == {}
+    assert script_faults("#!/bin/sh\nset -eu\n", may_run=True) == []
+    assert script_faults("#!/bin/bash\nset -u\n", may_run=False) == [
+        "no plain shell",
+        "goes on at a fault",
+        "may not run",
+    ]

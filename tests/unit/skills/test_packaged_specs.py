@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-import pytest
+import msgspec
 
 from farebox.app.api_reference import documented_routes
 from farebox.app.openapi import openapi_document
@@ -13,23 +13,21 @@ from farebox.mcp.rpc_error import RpcReason
 from farebox.mcp.tools import TOOLS
 from farebox.skills.member_place import MemberPlace, place_of
 from farebox.skills.schema_rules import properties_of
-from farebox.skills.skill import SkillVersion
 from farebox.skills.spec import (
     EndpointAccess,
     ErrorPlace,
-    SkillAction,
     SkillEndpoint,
     SkillStatus,
 )
-from farebox.web.endpoint import RouteDeclaration
 from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support.promises import case, promise
 from support.skills import NAMES, SKILLS, VERSIONS
 
 ROUTES: Final = {(each.method, each.path): each for each in documented_routes()}
 DOCUMENT: Final[Any] = openapi_document(list(ROUTES.values()))
-ACTIONS: Final = [(version, action) for version in VERSIONS for action in version.spec.actions]
-ACTION_NAMES: Final = [f"{version.spec.slug}/{action.name}" for version, action in ACTIONS]
+SETTLE: Final = "x402-facilitate/1.0.0"
+SPECS: Final = {name: version.spec for name, version in zip(NAMES, VERSIONS, strict=True)}
+ACTIONS: Final = [(name, spec, action) for name, spec in SPECS.items() for action in spec.actions]
 STATUSES: Final = {each.value: each.status for each in ErrorCode}
 # the statuses of an outage and of a limit: the same request may succeed later
 LATER: Final = {408, 429, 503}
@@ -38,51 +36,67 @@ VAIN: Final = {"origin_no_answer"}
 UNAVAILABLE: Final = {"rpc_unavailable"}
 
 
-def _route(endpoint: SkillEndpoint) -> RouteDeclaration:
-    return ROUTES[endpoint.method, endpoint.path]
-
-
 @promise("skills:spec-header", "version:skill-specs")
-@pytest.mark.parametrize("version", VERSIONS, ids=NAMES)
-def test_spec_states_what_the_specification_asks_for(version: SkillVersion) -> None:
-    spec = version.spec
-    assert spec.schema_version == "1.0"
-    assert re.fullmatch(r"\d+\.\d+\.\d+", spec.version)
-    assert spec.status is SkillStatus.AVAILABLE
-    assert spec.category
-    assert spec.auth_mode
-    assert {each.id for each in spec.networks} == {"stellar:testnet", "stellar:pubnet"}
-    assert spec.safety.custody == "none"
+def test_specs_state_what_the_specification_asks_for() -> None:
+    stated = {
+        name: (
+            spec.schema_version,
+            re.fullmatch(r"\d+\.\d+\.\d+", spec.version) is not None,
+            spec.status,
+            bool(spec.category and spec.auth_mode),
+            {each.id for each in spec.networks},
+            spec.safety.custody,
+        )
+        for name, spec in SPECS.items()
+    }
+    networks = {"stellar:testnet", "stellar:pubnet"}
+    expected = ("1.0", True, SkillStatus.AVAILABLE, True, networks, "none")
+    assert [(name, found) for name, found in stated.items() if found != expected] == []
 
 
 @case("VA-018")
 @promise("skills:endpoints")
-@pytest.mark.parametrize("version", VERSIONS, ids=NAMES)
-def test_endpoint_is_a_route_of_the_service_as_the_spec_describes_it(
-    version: SkillVersion,
-) -> None:
-    for endpoint in version.spec.endpoints:
-        route = _route(endpoint)
-        assert endpoint.success in route.responses, endpoint.ref
-        assert endpoint.rate == (None if route.rate is None else route.rate.rate_class.value)
-        access, grant = route.access, None if route.access is None else route.access.grant
-        expected = EndpointAccess.NONE if access is None else EndpointAccess.REQUIRED
-        # on a network that needs no key, /verify and /settle take requests without one
-        if access is not None and (access.is_optional or endpoint.path in ("/verify", "/settle")):
-            expected = EndpointAccess.OPTIONAL
-        assert endpoint.auth is expected, endpoint.ref
-        assert (endpoint.scope or None) == (None if grant is None else grant.value)
+def test_endpoints_are_routes_of_the_service_as_the_specs_describe_them() -> None:
+    endpoints = [(name, each) for name, spec in SPECS.items() for each in spec.endpoints]
+    assert [(name, each.ref) for name, each in endpoints if not _is_as_declared(each)] == []
 
 
-@pytest.mark.parametrize(("version", "action"), ACTIONS, ids=ACTION_NAMES)
-def test_input_has_only_members_that_the_route_declares(
-    version: SkillVersion, action: SkillAction
-) -> None:
-    endpoint = version.spec.endpoint(action.endpoint)
-    declared = set(_declared(endpoint))
-    for name in properties_of(action.input):
-        spelled = (endpoint.headers or {}).get(name, name)
-        assert (place_of(endpoint, name), spelled) in declared, name
+def test_endpoint_that_differs_from_its_route_is_found() -> None:
+    (settle,) = [each for each in SPECS[SETTLE].endpoints if each.path == "/settle"]
+    assert _is_as_declared(settle)
+    others = {"success": 299, "rate": "none", "auth": EndpointAccess.NONE, "scope": "none"}
+    for member, value in others.items():
+        assert not _is_as_declared(msgspec.structs.replace(settle, **{member: value})), member
+
+
+def _is_as_declared(endpoint: SkillEndpoint) -> bool:
+    route = ROUTES[endpoint.method, endpoint.path]
+    access, grant = route.access, None if route.access is None else route.access.grant
+    auth = EndpointAccess.NONE if access is None else EndpointAccess.REQUIRED
+    # on a network that needs no key, /verify and /settle take requests without one
+    if access is not None and (access.is_optional or endpoint.path in ("/verify", "/settle")):
+        auth = EndpointAccess.OPTIONAL
+    return endpoint.success in route.responses and (
+        endpoint.rate,
+        endpoint.auth,
+        endpoint.scope or None,
+    ) == (
+        None if route.rate is None else route.rate.rate_class.value,
+        auth,
+        None if grant is None else grant.value,
+    )
+
+
+def test_inputs_have_only_members_that_the_routes_declare() -> None:
+    undeclared = []
+    for name, spec, action in ACTIONS:
+        endpoint = spec.endpoint(action.endpoint)
+        declared = set(_declared(endpoint))
+        for member in properties_of(action.input):
+            spelled = (endpoint.headers or {}).get(member, member)
+            if (place_of(endpoint, member), spelled) not in declared:
+                undeclared.append((name, action.name, member))
+    assert undeclared == []
 
 
 def _declared(endpoint: SkillEndpoint) -> Iterator[tuple[MemberPlace, str]]:
@@ -107,23 +121,24 @@ def _properties(schema: Any) -> Iterator[str]:
 
 @case("VA-018")
 @promise("skills:schemas")
-@pytest.mark.parametrize(("version", "action"), ACTIONS, ids=ACTION_NAMES)
-def test_action_has_schemas_and_examples(version: SkillVersion, action: SkillAction) -> None:
-    """`test_packaged_spec_keeps_the_rules` validates them."""
-    assert version.spec.slug
-    assert action.input["type"] == "object"
-    assert action.output
-    assert action.examples
+def test_actions_have_schemas_and_examples() -> None:
+    """`test_packaged_specs_keep_the_rules` validates them."""
+    assert [
+        (name, action.name)
+        for name, _, action in ACTIONS
+        if not (action.input["type"] == "object" and action.output and action.examples)
+    ] == []
 
 
 @case("VA-018")
 @promise("skills:errors")
-@pytest.mark.parametrize(("version", "action"), ACTIONS, ids=ACTION_NAMES)
-def test_error_says_as_the_service_does_whether_it_may_be_retried(
-    version: SkillVersion, action: SkillAction
-) -> None:
-    for error in action.errors:
-        assert error.retryable is _is_retryable(error.code, error.at), (version.spec.slug, error)
+def test_errors_say_as_the_service_does_whether_they_may_be_retried() -> None:
+    assert [
+        (name, action.name, error.code)
+        for name, _, action in ACTIONS
+        for error in action.errors
+        if error.retryable is not _is_retryable(error.code, error.at)
+    ] == []
 
 
 def _is_retryable(code: str, place: ErrorPlace) -> bool:
@@ -139,17 +154,20 @@ def _is_retryable(code: str, place: ErrorPlace) -> bool:
     return REGISTRY[Reason(code)].retry is not Retry.NEVER
 
 
-@pytest.mark.parametrize(("version", "action"), ACTIONS, ids=ACTION_NAMES)
-def test_hints_agree_with_the_kind_of_the_action(
-    version: SkillVersion, action: SkillAction
-) -> None:
-    endpoint = version.spec.endpoint(action.endpoint)
-    changes = action.kind in ("submit", "pay", "manage", "propose")
-    assert action.hints.read_only is (not changes) or action.kind == "build"
-    assert not (action.hints.read_only and action.hints.destructive)
-    if endpoint.method in ("GET", "DELETE"):
-        assert action.hints.idempotent
-    assert (action.kind == "pay") == (action.cost == "x402")
+def test_hints_agree_with_the_kinds_of_the_actions() -> None:
+    faulty = []
+    for name, spec, action in ACTIONS:
+        hints, method = action.hints, spec.endpoint(action.endpoint).method
+        changes = action.kind in ("submit", "pay", "manage", "propose")
+        agrees = (
+            hints.read_only is (not changes) or action.kind == "build",
+            not (hints.read_only and hints.destructive),
+            hints.idempotent or method not in ("GET", "DELETE"),
+            (action.kind == "pay") == (action.cost == "x402"),
+        )
+        if not all(agrees):
+            faulty.append((name, action.name, agrees))
+    assert faulty == []
 
 
 @promise("skills:versioned-registry")

@@ -21,12 +21,11 @@ from farebox.skills.generated_files import (
 )
 from farebox.skills.openapi_fragment import openapi_fragment
 from farebox.skills.read_skills import read_skills
-from farebox.skills.skill import SkillVersion
 from farebox.skills.skill_page import MAX_BODY_LINES, skill_page
 from farebox.skills.spec import MAX_DESCRIPTION, spec_schema
 from farebox.skills.tool_list import tool_list
 from support.promises import promise
-from support.skills import FILES, NAMES, SKILLS, VERSIONS, changed, small_spec, version_of
+from support.skills import FILES, SKILLS, VERSIONS, changed, small_spec, version_of
 
 ROOT: Final = Path(__file__).parents[3]
 _TOOL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -88,29 +87,37 @@ def test_files_are_written_once_and_refused_when_a_version_changed(tmp_path: Pat
         write_files(tmp_path)
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=NAMES)
-def test_page_keeps_the_agent_skills_format(version: SkillVersion) -> None:
-    page = skill_page(version)
-    _, frontmatter, body = page.split("---\n", 2)
-    matched = map(_PROPERTY.match, frontmatter.splitlines())
-    properties = {found[1]: found[2] for found in matched if found}
-    assert properties["name"] == version.spec.slug
-    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", properties["name"])
-    assert 0 < len(properties["description"]) <= MAX_DESCRIPTION
-    assert properties["license"] == "Apache-2.0"
-    assert len(properties["compatibility"]) <= 500
-    assert len(body.splitlines()) < MAX_BODY_LINES
-    assert f'spec-sha256: "{version.sha256}"' in frontmatter
+def test_pages_keep_the_agent_skills_format() -> None:
+    faulty = []
+    for version in VERSIONS:
+        _, frontmatter, body = skill_page(version).split("---\n", 2)
+        matched = map(_PROPERTY.match, frontmatter.splitlines())
+        properties = {found[1]: found[2] for found in matched if found}
+        keeps = (
+            properties["name"] == version.spec.slug,
+            re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", properties["name"]) is not None,
+            0 < len(properties["description"]) <= MAX_DESCRIPTION,
+            properties["license"] == "Apache-2.0",
+            len(properties["compatibility"]) <= 500,
+            len(body.splitlines()) < MAX_BODY_LINES,
+            f'spec-sha256: "{version.sha256}"' in frontmatter,
+        )
+        if not all(keeps):
+            faulty.append((version.spec.slug, keeps))
+    assert faulty == []
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=NAMES)
-def test_page_has_every_action_member_and_error(version: SkillVersion) -> None:
-    page = skill_page(version)
-    for action in version.spec.actions:
-        section = page.partition(f"\n### {action.name}\n")[2].partition("\n### ")[0]
-        assert action.summary in section
-        for name in (*action.input["properties"], *(each.code for each in action.errors)):
-            assert f"`{name}`" in section
+def test_pages_have_every_action_member_and_error() -> None:
+    missing = []
+    for version in VERSIONS:
+        page = skill_page(version)
+        for action in version.spec.actions:
+            section = page.partition(f"\n### {action.name}\n")[2].partition("\n### ")[0]
+            names = (*action.input["properties"], *(each.code for each in action.errors))
+            wanted = (action.summary, *(f"`{name}`" for name in names))
+            absent = [each for each in wanted if each not in section]
+            missing += [(version.spec.slug, action.name, each) for each in absent]
+    assert missing == []
 
 
 def test_description_with_quotes_and_line_breaks_stays_one_line_of_yaml() -> None:
@@ -132,21 +139,25 @@ def test_names_of_tools_are_unique_and_allowed() -> None:
         )
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=NAMES)
-def test_openapi_fragment_has_every_endpoint_and_can_be_read(version: SkillVersion) -> None:
-    document = openapi_fragment(version.spec)
-    found = schemathesis.openapi.from_dict(document).get_all_operations()
-    operations = [each.ok() for each in found if isinstance(each, Ok)]
-    named = {(each.method.upper(), each.path) for each in operations}
-    assert named == {(each.method, each.path) for each in version.spec.endpoints}
-    bodies = [
-        content["schema"]
-        for methods in document["paths"].values()
-        for operation in methods.values()
-        for place in (operation.get("requestBody", {}), *operation["responses"].values())
-        for content in place.get("content", {}).values()
-    ]
-    assert all(jsonschema_rs.meta.is_valid(schema) for schema in bodies)
+def test_openapi_fragments_have_every_endpoint_and_can_be_read() -> None:
+    faulty = []
+    for version in VERSIONS:
+        document = openapi_fragment(version.spec)
+        found = schemathesis.openapi.from_dict(document).get_all_operations()
+        operations = [each.ok() for each in found if isinstance(each, Ok)]
+        named = {(each.method.upper(), each.path) for each in operations}
+        missing = named ^ {(each.method, each.path) for each in version.spec.endpoints}
+        bodies = [
+            content["schema"]
+            for methods in document["paths"].values()
+            for operation in methods.values()
+            for place in (operation.get("requestBody", {}), *operation["responses"].values())
+            for content in place.get("content", {}).values()
+        ]
+        unreadable = [schema for schema in bodies if not jsonschema_rs.meta.is_valid(schema)]
+        if missing or unreadable:
+            faulty.append((version.spec.slug, missing, unreadable))
+    assert faulty == []
 
 
 def test_schema_of_a_spec_is_valid() -> None:
