@@ -64,7 +64,7 @@ def judge_shop(evidence: ShopEvidence) -> list[Finding]:
         DeliveryViolation.GOODS_UNPAID: _find_unpaid(evidence),
         DeliveryViolation.OVERDELIVERED: _find_overdelivered(evidence),
         DeliveryViolation.RECEIPTS_MISSING: _find_without_receipt(evidence),
-        DeliveryViolation.UNRESOLVED: _find_unresolved(evidence),
+        DeliveryViolation.UNRESOLVED: [*_find_held_up(evidence), *_find_unresolved(evidence)],
         DeliveryViolation.TO_NOBODY: _find_delivered_to_nobody(evidence),
         DeliveryViolation.TO_OTHERS: _find_delivered_to_others(evidence),
         DeliveryViolation.WRONG_ADVICE: _find_wrong_advice(evidence),
@@ -107,9 +107,12 @@ def _find_without_receipt(evidence: ShopEvidence) -> Iterator[str]:
             yield f"{ask} names {ask.answer.receipt['transaction']}, and {landed} landed"
 
 
-def _find_unresolved(evidence: ShopEvidence) -> Iterator[str]:
+def _find_held_up(evidence: ShopEvidence) -> Iterator[str]:
     if evidence.shop.is_held_up:
         yield "payments that cannot be decided hold up the one of a dead process"
+
+
+def _find_unresolved(evidence: ShopEvidence) -> Iterator[str]:
     if evidence.in_progress:
         yield f"{evidence.in_progress} requests are counted as in progress"
     for identity, row in evidence.rows.items():
