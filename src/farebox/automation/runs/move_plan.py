@@ -97,7 +97,9 @@ async def _end_runs(
         is_pause = trigger is ProposalTrigger.PAUSE
         if is_pause:
             await run_store.forget_future(db, plan.terms.id, now=now)
-        plan = await _stop_runs(db, plan, reason or trigger.value, is_pause=is_pause)
+        is_last = ProposalEffect.RETURN_RUNS in effects
+        reason = reason or trigger.value
+        plan = await _stop_runs(db, plan, reason, is_pause=is_pause, is_last=is_last)
     if ProposalEffect.RETURN_RUNS in effects:
         return await _return_runs(db, plan)
     return plan
@@ -173,11 +175,13 @@ async def settle_plan(db: Connection, plan: StoredPlan, now: datetime) -> Stored
 
 
 async def _stop_runs(
-    db: Connection, plan: StoredPlan, reason: str, *, is_pause: bool
+    db: Connection, plan: StoredPlan, reason: str, *, is_pause: bool, is_last: bool
 ) -> StoredPlan:
     """End the waiting runs; a run of which legs have succeeded used its credit.
 
-    While the plan pauses, the other legs of such a run wait for it: they are paid.
+    While the plan pauses, the other legs of such a run wait for it: they are paid. A claim does not
+    wait for the plan's lock: where the plan returns its credit (`is_last`), a leg that was claimed
+    meanwhile is withdrawn later, and its run has used its credit now.
     """
     waiting = {run.run_index for run in await run_store.list_open(db, plan.terms.id)}
     await run_store.withdraw_waiting(db, plan.terms.id, reason=reason, keeps_begun=is_pause)
@@ -187,7 +191,7 @@ async def _stop_runs(
     for index in waiting if plan.terms.legs > 1 else ():
         legs = await run_store.list_legs(db, plan.terms.id, index)
         is_over, is_charged = all(leg.is_final for leg in legs), any(leg.is_charged for leg in legs)
-        is_stopped = is_over or is_pause
+        is_stopped = is_over or is_pause or is_last
         if is_stopped and not is_charged and any(leg.has_happened for leg in legs):
             fee, place = plan.counters.credit.run_fee, (plan.terms.id, index)
             await run_store.write_charged_fee(db, *place, fee, is_charged=not is_over)
