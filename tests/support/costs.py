@@ -19,17 +19,40 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _DEAREST: Final = 20
 
 
-def processor_seconds(pid: int) -> float:
-    """Return the processor seconds of a process, of its children and of those that have ended."""
+Times = dict[
+    int, tuple[float, float]
+]  # by process: its own seconds, those of children it waited for
+
+
+def read_times(pid: int) -> Times:
+    """Return the processor seconds of a process and of every process below it."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
         children = [int(n) for task in tasks for n in (task / "children").read_text().split()]
     except OSError:  # it has ended
-        return 0.0
-    fields = text.rpartition(")")[2].split()
-    own = sum(int(each) for each in fields[11:15]) / _TICKS
-    return own + sum(processor_seconds(child) for child in children)
+        return {}
+    user, system, waited_user, waited_system = (
+        int(each) / _TICKS for each in text.rpartition(")")[2].split()[11:15]
+    )
+    times = {pid: (user + system, waited_user + waited_system)}
+    for child in children:
+        times |= read_times(child)
+    return times
+
+
+def processor_seconds(before: Times, after: Times) -> float:
+    """Return what was used between two readings, by processes that have ended as well.
+
+    The time of a process that ends goes to the one that waits for it, if that is one of these.
+    """
+    own, waited = 0.0, 0.0
+    for pid, (own_s, waited_s) in after.items():
+        own_before, waited_before = before.get(pid, (0.0, 0.0))
+        own += own_s - own_before
+        waited += waited_s - waited_before
+    waited -= sum(sum(times) for pid, times in before.items() if pid not in after)
+    return own + max(0.0, waited)
 
 
 class CostRecorder:
@@ -38,12 +61,12 @@ class CostRecorder:
     def __init__(self, out: IO[str]) -> None:
         self._out = out
 
-    def _record(self, kind: str, name: str, began: tuple[float, float]) -> None:
+    def _record(self, kind: str, name: str, began: tuple[float, Times]) -> None:
         cost = {
             "kind": kind,
             "name": name,
             "seconds": round(time.monotonic() - began[0], 3),
-            "processor": round(processor_seconds(os.getpid()) - began[1], 3),
+            "processor": round(processor_seconds(began[1], read_times(os.getpid())), 3),
         }
         self._out.write(json.dumps(cost) + "\n")
         self._out.flush()
@@ -51,7 +74,7 @@ class CostRecorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Record a test with its fixtures."""
-        began = time.monotonic(), processor_seconds(os.getpid())
+        began = time.monotonic(), read_times(os.getpid())
         result = yield
         self._record("test", item.nodeid, began)
         return result
@@ -61,7 +84,7 @@ class CostRecorder:
         self, fixturedef: pytest.FixtureDef[Any]
     ) -> Generator[None, object, object]:
         """Record the setup of a fixture that is made for more than one test."""
-        began = time.monotonic(), processor_seconds(os.getpid())
+        began = time.monotonic(), read_times(os.getpid())
         result = yield
         if fixturedef.scope != "function":
             self._record("fixture", f"{fixturedef.baseid}::{fixturedef.argname}", began)
