@@ -1,9 +1,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
-
-import pytest
 
 from support.costs import format_costs, processor_seconds, read_times, sum_costs
 
@@ -12,7 +9,6 @@ BUSY = "import time\nwhile time.process_time() < 0.3: pass\nprint('done', flush=
 LEAST_S = 0.25  # the kernel counts in hundredths
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux has these files")
 def test_time_of_a_child_counts_while_it_runs_and_once_it_has_ended() -> None:
     pid = os.getpid()
     before = read_times(pid)
