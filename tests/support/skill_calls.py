@@ -16,8 +16,8 @@ Json = dict[str, Any]
 Key = tuple[str, str]  # slug and action
 ErrorKey = tuple[str, str, str]  # and the code
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
-_AWAY: Final = "network_unavailable"
-_PASSING: Final = frozenset({_AWAY, "service_unavailable"})
+_PASSING: Final = frozenset({"network_unavailable", "service_unavailable"})
+_PLACES: Final = ("error.code", "errorReason", "invalidReason")  # of x402 too, with status 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,8 @@ class SkillCaller:
         """
         for _ in range(50):
             outcome = await self.call(slug, name, value, headers)
-            if outcome.status != 503 or not _PASSING & set(codes_at(outcome.body, "error.code")):
+            codes = {code for place in _PLACES for code in codes_at(outcome.body, place)}
+            if not _PASSING & codes:
                 return outcome
             await asyncio.sleep(0.2)
         return await self.call(slug, name, value, headers)
