@@ -165,7 +165,7 @@ _SHOWN: Final = {
     Control.RECONCILER: DeliveryViolation.UNRESOLVED,
     Control.PRICE: DeliveryViolation.GOODS_UNPAID,
     Control.FOREIGN: DeliveryViolation.GOODS_UNPAID,
-    Control.STARVED: DeliveryViolation.HONEST_REFUSED,
+    Control.STARVED: DeliveryViolation.UNRESOLVED,
     Control.HASTY: DeliveryViolation.HONEST_REFUSED,
     Control.PUBLIC: DeliveryViolation.TO_OTHERS,
     Control.SHARED: DeliveryViolation.TO_OTHERS,

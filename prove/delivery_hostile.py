@@ -13,6 +13,7 @@ import msgspec
 from farebox.gateway.wrapper import WrapperLimits
 from farebox.kernel.amounts import BaseUnits
 from farebox.local.certificates import Authority
+from farebox.x402.reasons import Reason
 from prove.delivery_case import SLUG, DeliveryOutcome, keep_serving, open_gateway
 from prove.delivery_judge import judge_shop, read_evidence
 from prove.delivery_payments import PaymentMaker, ShopPayment
@@ -323,7 +324,10 @@ async def _play_undecidable(shop: Shop, case: HostileCase) -> None:
     # its buyer stays away meanwhile: a call of its own would end the attempt
     shop.is_held_up = not await shop.wait_until_settled(within_s=_SETTLED_WITHIN_S)
     await shop.buy(payment)
-    await environment.query("DELETE FROM gateway_payments WHERE slug = 'undecidable'")
+    deleted = await environment.query(
+        "DELETE FROM gateway_payments WHERE slug = 'undecidable' RETURNING nonce"
+    )
+    shop.released = _UNDECIDABLE - len(deleted)
 
 
 async def insert_undecidable(environment: Environment, count: int) -> None:
@@ -337,7 +341,7 @@ async def insert_undecidable(environment: Environment, count: int) -> None:
                 fee_limit, sent_after_ledger)
             SELECT 'stellar:testnet', 'G' || n, n, gen_random_uuid(), sha256(n::text::bytea),
                 now() - interval '1 day', 'C', 1, 'G', 1, 60, 'shared', 'unproven',
-                'outcome_unproven', now() - interval '1 day', sha256(('t' || n)::bytea), '\\x00',
+                $2, now() - interval '1 day', sha256(('t' || n)::bytea), '\\x00',
                 'GS' || n, 1, now() - interval '1 day', 100, 1 FROM numbers)
         INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug, binding,
             request_digest, method, path, asset, amount, pay_to, state, minute, month, reserved_at)
@@ -347,6 +351,7 @@ async def insert_undecidable(environment: Environment, count: int) -> None:
             now() - interval '1 day' FROM numbers
         """,
         count,
+        Reason.OUTCOME_UNPROVEN.value,
     )
 
 

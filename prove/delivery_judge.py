@@ -110,6 +110,8 @@ def _find_without_receipt(evidence: ShopEvidence) -> Iterator[str]:
 def _find_held_up(evidence: ShopEvidence) -> Iterator[str]:
     if evidence.shop.is_held_up:
         yield "payments that cannot be decided hold up the one of a dead process"
+    if evidence.shop.released:
+        yield f"{evidence.shop.released} payments were released, which nobody could decide"
 
 
 def _find_unresolved(evidence: ShopEvidence) -> Iterator[str]:

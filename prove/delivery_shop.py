@@ -65,6 +65,7 @@ class Shop:
     stolen: int = 0  # successes of /settle that strangers got
     may_fail: bool = False  # the network may lose an honest payment for good
     is_held_up: bool = False  # an attempt did not end while others could not be decided
+    released: int = 0  # payments that could not be decided, and whose reservation is gone
 
     def pick(self) -> Replica:
         """Choose a live replica."""
