@@ -13,14 +13,24 @@ from e2e.machine import RunFailed
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_state import RunState
 from prove.automation_world import AutomationWorld
+from prove.owner_changes import ChangeWhileClaimed
 from prove.owner_desk import OwnerDesk, PlanOwner, keeper_body
-from prove.owner_hostile import Act, Deeds, HostileAct, make_act
+from prove.owner_hostile import (
+    Act,
+    Deeds,
+    FailOnLedger,
+    GrowLater,
+    HostileAct,
+    InstallInVain,
+    SpendCredit,
+)
 from prove.owner_plans import LifeCase, draw_plans, play_plans
 from prove.owner_stage import OwnerStage, StageSettings, open_owner_stage
 from prove.owner_verdict import (
     OwnerFinding,
     OwnerViolation,
     judge_accounts,
+    judge_runs,
     read_accounts,
 )
 
@@ -33,6 +43,7 @@ _QUIET_S: Final = 20.0
 _SETTLED_RUNS: Final = 10  # of the honest owner before: new owners share one limit of losses
 _LONGEST_S: Final = 300.0
 _PLAYS: Final = 2
+_NEW_OWNERS: Final = 4
 _UNSTEADY: Final = 3  # times as often
 _PAIRS: Final = tuple(combinations(HostileAct, 2))
 # budgets of an owner and of all, in stroops: an owner may lose a tenth, all new ones a twentieth
@@ -90,7 +101,7 @@ class OwnerOutcome:
 
 
 def draw_owner_cases(seed: int) -> list[OwnerCase]:
-    """The cases of a seed; fifteen seeds play every pair of acts, by one or by two replicas."""
+    """The cases of a seed; twenty-one seeds play every pair of acts, by one or by two replicas."""
     pair = _PAIRS[(seed * 4) % len(_PAIRS)]
     return [HostileCase(seed, NUMBERS, pair, replicas=1 + seed % 2), *draw_plans(seed)]
 
@@ -215,8 +226,27 @@ async def play_hostile(
         await stage.end()
         accounts = await read_accounts(stage)
         told = [f"{own.label}: {', '.join(own.told)}" for own in deeds]
-        findings = [*judge_accounts(accounts), *await honest.judge()]
+        findings = [*judge_accounts(accounts), *await judge_runs(stage), *await honest.judge()]
         return findings, [*told, str(accounts)], stage.is_steady
+
+
+def make_act(act: HostileAct, deeds: Deeds) -> Act:
+    """The owners who do it."""
+    match act:
+        case HostileAct.CREDIT:
+            return SpendCredit(deeds)
+        case HostileAct.SETUPS:
+            return InstallInVain(deeds)
+        case HostileAct.GROWING:
+            return GrowLater(deeds)
+        case HostileAct.TOP_UPS:
+            return GrowLater(deeds, tops_up=True)
+        case HostileAct.FAILING:
+            return FailOnLedger(deeds, owners=1)
+        case HostileAct.NEW_OWNERS:
+            return FailOnLedger(deeds, owners=_NEW_OWNERS)
+        case HostileAct.CHANGES:
+            return ChangeWhileClaimed(deeds)
 
 
 async def _let_due_time_come(

@@ -39,6 +39,14 @@ def _limit_nothing(run, plan):
 
 paid_limit = _limit_nothing
 """
+_UNCHARGED: Final = """
+
+async def _stop_as_if_it_went_on(db, plan, reason, *, is_pause, is_last, own=_stop_runs):
+    return await own(db, plan, reason, is_pause=is_pause, is_last=False)
+
+
+_stop_runs = _stop_as_if_it_went_on
+"""
 _AS_OF_NOW: Final = "\n\nONLY_TOO_EARLY = frozenset()\n"
 
 
@@ -48,6 +56,7 @@ class OwnerControl(StrEnum):
     CREDIT = "credit comes back at another price than that it was paid at"
     SETUP = "an installation is not charged"
     CEILING = "a run may cost more than it was quoted at"
+    CLAIMED = "a begun run is not charged whose leg is claimed beside the cancellation"
     DRY_RUN = "the dry run is made as of now, and not of the plan's start"
 
     @property
@@ -60,8 +69,7 @@ class OwnerControl(StrEnum):
 
     def shows_in(self, outcome: OwnerOutcome) -> bool:
         """Whether the outcome shows the defect."""
-        is_early = self is OwnerControl.DRY_RUN
-        shown = OwnerViolation.NEVER_RUN if is_early else OwnerViolation.UNPAID
+        shown = _SHOWN.get(self, OwnerViolation.UNPAID)
         return any(each.violation is shown for each in outcome.findings)
 
 
@@ -69,6 +77,11 @@ _ACTS: Final = {
     OwnerControl.CREDIT: HostileAct.CREDIT,
     OwnerControl.SETUP: HostileAct.SETUPS,
     OwnerControl.CEILING: HostileAct.GROWING,
+    OwnerControl.CLAIMED: HostileAct.CHANGES,
+}
+_SHOWN: Final = {
+    OwnerControl.DRY_RUN: OwnerViolation.NEVER_RUN,
+    OwnerControl.CLAIMED: OwnerViolation.UNENDED,
 }
 _ENDS: Final = {
     OwnerControl.CREDIT: {
@@ -76,6 +89,7 @@ _ENDS: Final = {
     },
     OwnerControl.SETUP: {"automation/plans/quote.py": ("def price_setup(", _NO_SETUP)},
     OwnerControl.CEILING: {"automation/execution/execute_run.py": ("def paid_limit(", _NO_LIMIT)},
+    OwnerControl.CLAIMED: {"automation/runs/move_plan.py": ("async def _stop_runs(", _UNCHARGED)},
     OwnerControl.DRY_RUN: {
         "automation/lifecycle/dry_run.py": ("    ONLY_TOO_EARLY,\n", _AS_OF_NOW)
     },

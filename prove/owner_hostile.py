@@ -16,6 +16,7 @@ from e2e.automation_cases import MANDATE, OPEN, Case, Timing, plan_body
 from e2e.automation_chain import call
 from e2e.automation_owners import Json
 from e2e.machine import RunFailed
+from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
 from prove.owner_desk import OwnerDesk, PlanOwner, keeper_body, open_body
 from prove.owner_stage import OwnerStage
@@ -26,7 +27,6 @@ from prove.stranger import land_operation
 T = TypeVar("T")
 _FAR: Final = timedelta(hours=2)  # later than every case
 _MANY: Final = 60  # runs that a plan may buy in all
-_NEW_OWNERS: Final = 4
 _HEAVY_BYTES: Final = 2_000  # that a heavy call writes: some ten times the fee of a light one
 _HELD: Final = 1_000  # base units of the token that the pool has
 
@@ -40,6 +40,7 @@ class HostileAct(StrEnum):
     TOP_UPS = "runs are added at a moment of low price, and made at a high one"
     FAILING = "a contract fails on the ledger, whatever its simulation has shown"
     NEW_OWNERS = "many new owners have runs that fail"
+    CHANGES = "plans of several legs are cancelled and paused while a leg is being claimed"
 
 
 class Act(Protocol):
@@ -72,7 +73,15 @@ class Deeds:
         start = self.stage.minute()
         return open_body(self.label, spec, start=start, end=start + _FAR, runs=runs)
 
-    async def open(self, owner: PlanOwner, body: Json, *, runs: int, is_active: bool = True) -> str:
+    async def open(
+        self,
+        owner: PlanOwner,
+        body: Json,
+        *,
+        runs: int,
+        is_active: bool = True,
+        mode: AuthorityMode = OPEN,
+    ) -> str:
         """Propose a plan, buy some runs, activate it; its id, or nothing where it is refused."""
         proposed = await owner.propose(body)
         if not proposed.is_ok:
@@ -82,7 +91,7 @@ class Deeds:
         paid = await owner.buy(plan, runs)
         self.tell(f"paid {paid}")
         if paid.is_ok and is_active:
-            self.tell(f"activated {await owner.activate(plan, OPEN)}")
+            self.tell(f"activated {await owner.activate(plan, mode)}")
         return plan
 
     def tell(self, what: str) -> None:
@@ -345,20 +354,3 @@ async def land_arrangement(stage: OwnerStage, keeper: str, *, is_due: bool) -> N
         raise TypeError(operation)
     await land_operation(stage.environment, operation, stage.world.scenery.stranger)
     await stage.environment.devnet.close()
-
-
-def make_act(act: HostileAct, deeds: Deeds) -> Act:
-    """The owners who do it."""
-    match act:
-        case HostileAct.CREDIT:
-            return SpendCredit(deeds)
-        case HostileAct.SETUPS:
-            return InstallInVain(deeds)
-        case HostileAct.GROWING:
-            return GrowLater(deeds)
-        case HostileAct.TOP_UPS:
-            return GrowLater(deeds, tops_up=True)
-        case HostileAct.FAILING:
-            return FailOnLedger(deeds, owners=1)
-        case HostileAct.NEW_OWNERS:
-            return FailOnLedger(deeds, owners=_NEW_OWNERS)

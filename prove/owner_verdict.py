@@ -25,6 +25,8 @@ class OwnerViolation(StrEnum):
     UNPAID = "fees_unpaid_stroops"
     NEVER_RUN = "paid_never_run"
     LATE = "honest_runs_late"
+    CHARGED = "runs_charged_wrong"
+    UNENDED = "runs_unended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +157,36 @@ def judge_accounts(accounts: OwnerAccounts) -> list[OwnerFinding]:
         return []
     why = f"{accounts.unpaid} stroops are neither paid nor budgeted: {accounts}"
     return [OwnerFinding(OwnerViolation.UNPAID, accounts.unpaid, why)]
+
+
+async def judge_runs(stage: OwnerStage) -> list[OwnerFinding]:
+    """Find runs that nobody ends although their plan has ended, and charges that do not fit.
+
+    A run of several legs uses one run's credit once a leg of it has landed.
+    """
+    unended = await stage.environment.query(
+        """
+        SELECT r.id, r.state, r.error_code, p.status FROM automation_runs r
+        JOIN automation_proposals p ON p.id = r.proposal_id
+        WHERE p.status IN ('cancelled', 'completed', 'expired', 'failed')
+          AND r.finished_at IS NULL
+        """
+    )
+    charged = await stage.environment.query(
+        """
+        SELECT p.id, p.runs_consumed AS consumed,
+               count(DISTINCT r.run_index) FILTER (WHERE r.state = 'succeeded') AS made
+        FROM automation_proposals p JOIN automation_runs r ON r.proposal_id = p.id
+        GROUP BY p.id HAVING max(r.leg_index) > 0
+        """
+    )
+    found = [
+        OwnerFinding(OwnerViolation.UNENDED, 1, f"a run is not ended: {dict(each)}")
+        for each in unended
+    ]
+    for each in charged:
+        off = abs(each["consumed"] - each["made"])
+        if off:
+            why = f"{each['id']} made {each['made']} runs and was charged {each['consumed']}"
+            found.append(OwnerFinding(OwnerViolation.CHARGED, off, why))
+    return found

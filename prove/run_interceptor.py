@@ -3,6 +3,7 @@
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -12,6 +13,8 @@ from prove.pg_frames import CATALOGS, Labels, RunStatements, Statements, has_row
 
 T = TypeVar("T")
 POLLS: Final = ("sql WITH due", "sql WITH lost")  # claims, which mostly find nothing
+# how a change of a plan ends its waiting runs, on a connection of any pool
+_ENDS_RUNS: Final = "sql UPDATE automation_runs r SET state = $3, state_reason = $2, due_at = NULL"
 SEND: Final = "sendTransaction"
 _SIMULATE: Final = "simulateTransaction"
 _BACKGROUND: Final = b"\0farebox-background\0"  # the pool that the runs are a share of
@@ -22,6 +25,18 @@ class SendWatch(Protocol):
 
     async def __call__(self, envelope: str, forward: Callable[[], Awaitable[T]]) -> T:
         """Forward a call of `sendTransaction`; `envelope` is its base64."""
+        ...
+
+
+class PlanWatch(Protocol):
+    """Sees the claims of runs, and the statement by which a change ends a plan's waiting runs."""
+
+    async def claim(self, deliver: Callable[[], Awaitable[T]]) -> T:
+        """Deliver a claim; most find nothing."""
+        ...
+
+    async def change(self, deliver: Callable[[], Awaitable[T]]) -> T:
+        """Deliver the statement of a change."""
         ...
 
 
@@ -42,6 +57,7 @@ class RunInterceptor(Interceptor):
         super().__init__(replica)
         self.down: frozenset[str] = frozenset()
         self.send_watch: SendWatch | None = None
+        self.plan_watch: PlanWatch | None = None
         self.slow: dict[bytes, float] = {}
         self.may_claim = asyncio.Event()
         self.may_claim.set()
@@ -69,10 +85,13 @@ class RunInterceptor(Interceptor):
         side = label.removeprefix(CATALOGS).partition(" ")[0]
         if side in self.down:
             raise ConnectionCut
+        watch = self.plan_watch
+        if watch is not None and label.removeprefix(CATALOGS).startswith(_ENDS_RUNS):
+            return await watch.change(partial(super().intercept, label, deliver))
         if not label.startswith(POLLS):
             return await super().intercept(label, deliver)
         await self.may_claim.wait()
-        answer = await deliver()
+        answer = await (deliver() if watch is None else watch.claim(deliver))
         if isinstance(answer, bytes) and not has_rows(answer):
             return answer
 
