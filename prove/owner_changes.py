@@ -20,17 +20,18 @@ _FAR: Final = timedelta(hours=2)  # later than every case
 _RUNS: Final = 3
 _VERBS: Final = ("cancel", "pause")
 _BEGUN_WITHIN_S: Final = 15.0
-_HELD_S: Final = 3.0  # at most, a claim for a change, and a change for a claim
+_CLAIM_HELD_S: Final = 3.0  # at most, for a change
+_CHANGE_HELD_S: Final = 1.0  # for a claim
 _LOOK_S: Final = 0.02
 _WAITING: Final = (RunState.SCHEDULED, RunState.DEFERRED, RunState.RETRY_WAIT)
 _CLAIMED: Final = (RunState.CLAIMED, RunState.CHECKING, RunState.BUILDING)
 
 
 class ClaimBesideChange:
-    """Lets a leg of a run that has begun be claimed in the middle of a change of its plan.
+    """Tries to have a leg of a run that has begun claimed in the middle of a change of its plan.
 
     Claims wait until the change has looked at the plan's runs; the change ends its waiting runs
-    after one of them is claimed.
+    after a while in which one of them may be claimed.
     """
 
     def __init__(self, stage: OwnerStage) -> None:
@@ -62,7 +63,7 @@ class ClaimBesideChange:
         return await self._has_legs(_WAITING)
 
     async def _look_until_claimed(self) -> bool:
-        until = time.monotonic() + _HELD_S
+        until = time.monotonic() + _CHANGE_HELD_S
         while time.monotonic() < until:
             if await self._has_legs(_CLAIMED):
                 return True
@@ -81,7 +82,7 @@ class ClaimBesideChange:
 
 async def _wait_for(event: asyncio.Event) -> None:
     try:
-        async with asyncio.timeout(_HELD_S):
+        async with asyncio.timeout(_CLAIM_HELD_S):
             await event.wait()
     except TimeoutError:
         return

@@ -39,13 +39,13 @@ def _limit_nothing(run, plan):
 
 paid_limit = _limit_nothing
 """
-_UNCHARGED: Final = """
+_UNLOCKED: Final = """
 
-async def _stop_as_if_it_went_on(db, plan, reason, *, is_pause, is_last, own=_stop_runs):
-    return await own(db, plan, reason, is_pause=is_pause, is_last=False)
-
-
-_stop_runs = _stop_as_if_it_went_on
+async def lock_due_run(db, proposal_id):
+    found = await db.fetchval(
+        "SELECT state IN ('claimed', 'checking', 'building', 'submitted', 'reconciling')"
+        " FROM automation_runs WHERE proposal_id = $1 AND due_at IS NOT NULL", proposal_id)
+    return found is True
 """
 _AS_OF_NOW: Final = "\n\nONLY_TOO_EARLY = frozenset()\n"
 
@@ -56,7 +56,7 @@ class OwnerControl(StrEnum):
     CREDIT = "credit comes back at another price than that it was paid at"
     SETUP = "an installation is not charged"
     CEILING = "a run may cost more than it was quoted at"
-    CLAIMED = "a begun run is not charged whose leg is claimed beside the cancellation"
+    CLAIMED = "a leg can be claimed in the middle of a change of its plan"
     DRY_RUN = "the dry run is made as of now, and not of the plan's start"
 
     @property
@@ -89,7 +89,7 @@ _ENDS: Final = {
     },
     OwnerControl.SETUP: {"automation/plans/quote.py": ("def price_setup(", _NO_SETUP)},
     OwnerControl.CEILING: {"automation/execution/execute_run.py": ("def paid_limit(", _NO_LIMIT)},
-    OwnerControl.CLAIMED: {"automation/runs/move_plan.py": ("async def _stop_runs(", _UNCHARGED)},
+    OwnerControl.CLAIMED: {"automation/runs/run_store.py": ("async def lock_due_run(", _UNLOCKED)},
     OwnerControl.DRY_RUN: {
         "automation/lifecycle/dry_run.py": ("    ONLY_TOO_EARLY,\n", _AS_OF_NOW)
     },

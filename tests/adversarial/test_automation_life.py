@@ -80,7 +80,7 @@ async def move(world: AutomationWorld, plan: StoredPlan, trigger: ProposalTrigge
     async with world.database.transaction() as db:
         locked = await proposal_store.lock_plan(db, plan.terms.id)
         assert locked is not None
-        is_busy = await run_store.has_unresolved(db, plan.terms.id)
+        is_busy = await run_store.lock_due_run(db, plan.terms.id)
         facts = ProposalFacts(has_unresolved_run=is_busy, runs_left=locked.counters.runs_left)
         return await move_plan(db, locked, trigger, facts, now=world.clock.now(), reason="owner")
 

@@ -142,7 +142,7 @@ class Owner:
             facts = ProposalFacts(
                 runs_left=locked.counters.runs_left,
                 is_cancelling=locked.is_cancelling,
-                has_unresolved_run=await run_store.has_unresolved(db, plan.terms.id),
+                has_unresolved_run=await run_store.lock_due_run(db, plan.terms.id),
             )
             await move_plan(db, locked, trigger, facts, now=self.clock.now())
 
@@ -174,7 +174,7 @@ class Owner:
                 await run_history_store.repeat_legs(
                     db, plan.terms.id, row["failed"], at=now, is_charged=row["is_charged"]
                 )
-                is_busy = await run_store.has_unresolved(db, plan.terms.id)
+                is_busy = await run_store.lock_due_run(db, plan.terms.id)
                 if is_busy or await run_store.is_between_legs(db, plan.terms.id):
                     raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, "a run is in progress")
 

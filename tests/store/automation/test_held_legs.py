@@ -123,23 +123,6 @@ async def test_leg_that_was_claimed_when_its_plan_paused_waits_with_the_others(
     assert (again.leg_index, again.is_charged) == (1, True)
 
 
-async def test_leg_that_was_claimed_while_its_plan_was_cancelled_ends_and_its_run_is_charged_once(
-    database: Database, clock: ManualClock
-) -> None:
-    """A claim does not wait for the plan's lock: the cancellation has seen no run in progress."""
-    plan, journal = await begun(database, clock)
-    building = await build(journal, database, SOON)
-    ended = await move(database, plan, ProposalTrigger.CANCEL, SOON)
-    assert ended.state is ProposalState.CANCELLED
-    assert (ended.counters.runs_consumed, await balance(database, plan)) == (1, 0)
-    withdrawn = await journal.stop(building, PLAN_STOPPED)
-    assert withdrawn is not None
-    assert await states(database, plan) == ["succeeded", "skipped", "skipped"]
-    done = await read_plan(database, plan)
-    assert (done.counters.runs_credited, done.counters.runs_consumed) == (1, 1)
-    assert await balance(database, plan) == 0
-
-
 async def test_leg_whose_plan_was_resumed_meanwhile_is_due_at_once(
     database: Database, clock: ManualClock
 ) -> None:

@@ -114,7 +114,7 @@ async def test_plan_with_a_run_in_progress_is_cancelled_after_it(database: Datab
     assert (marked.state, marked.is_cancelling) == (ProposalState.ACTIVE, True)
     assert not marked.may_run, "no attempt is recorded any more"
     async with database.connection() as db:
-        assert await run_store.has_unresolved(db, plan.terms.id)
+        assert await run_store.lock_due_run(db, plan.terms.id)
         assert run.proposal_id == plan.terms.id
 
 

@@ -56,7 +56,7 @@ async def check_payable(
     facts = ProposalFacts(
         quote_is_current=is_current,
         is_cancelling=plan.is_cancelling,
-        has_unresolved_run=await run_store.has_unresolved(db, plan.terms.id),
+        has_unresolved_run=await run_store.lock_due_run(db, plan.terms.id),
         top_up_fits_limits=credited + runs <= plan.terms.run_limit,
     )
     trigger = ProposalTrigger.OFFER_TOP_UP if is_top_up else ProposalTrigger.SUBMIT_PAYMENT

@@ -61,11 +61,11 @@ class PlanUpkeep:
             self._after = None
 
     async def _try_to_expire(self, proposal_id: str, now: datetime) -> None:
-        """Expire one plan; its fault is its own."""
+        """Expire one plan, unless it was paid or moved meanwhile; its fault is its own."""
         try:
             async with self._database.transaction() as db:
                 plan = await proposal_store.lock_plan(db, proposal_id)
-                if plan is not None:
+                if plan is not None and await proposal_store.is_overdue(db, proposal_id, now=now):
                     await self._expire(db, plan, now)
         except Outage:
             raise
@@ -80,7 +80,7 @@ class PlanUpkeep:
             await settle_plan(db, plan, now)
             return
         trigger = _EXPIRIES.get(plan.state)
-        is_busy = await run_store.has_unresolved(db, plan.terms.id)
+        is_busy = await run_store.lock_due_run(db, plan.terms.id)
         facts = ProposalFacts(
             is_cancelling=plan.is_cancelling,
             has_unresolved_run=is_busy,

@@ -26,7 +26,7 @@ from farebox.automation.plans.proposal_transitions import move_proposal
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan, StoredProposal
 from farebox.automation.refusal import AutomationRefused
-from farebox.automation.runs import held_legs, run_store
+from farebox.automation.runs import held_legs, run_store, unresolved_runs
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.materialise import find_next
 from farebox.automation.runs.move_plan import move_plan
@@ -87,7 +87,7 @@ class PlanChanges:
         check_id(proposal_id)
         async with self._database.transaction() as db:
             plan = await lock_owned(db, caller.owner, proposal_id)
-            is_busy = await run_store.has_unresolved(db, proposal_id)
+            is_busy = await run_store.lock_due_run(db, proposal_id)
             facts = ProposalFacts(has_unresolved_run=is_busy, runs_left=plan.counters.runs_left)
             await move_plan(
                 db,
@@ -208,7 +208,9 @@ async def check_may_resume(db: Connection, plan: StoredPlan, now: datetime) -> N
         AutomationRefused: `illegal_transition`.
     """
     is_operators = plan.reason == PauseReason.OPERATOR.value
-    if plan.state is ProposalState.PAUSED and plan.reason == PauseReason.OUTCOME_UNKNOWN.value:
+    is_unknown = plan.reason == PauseReason.OUTCOME_UNKNOWN.value
+    is_unknown = is_unknown or await unresolved_runs.has_abandoned(db, plan.terms.id)
+    if plan.state is ProposalState.PAUSED and is_unknown:
         why = "The outcome of a run is not known: the operator looks into it."
         raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, why)
     move_proposal(

@@ -97,7 +97,7 @@ class EndedSessions:
 
 async def _facts(db: Connection, plan: StoredPlan) -> ProposalFacts:
     return ProposalFacts(
-        has_unresolved_run=await run_store.has_unresolved(db, plan.terms.id),
+        has_unresolved_run=await run_store.lock_due_run(db, plan.terms.id),
         is_cancelling=plan.is_cancelling,
         runs_left=plan.counters.runs_left,
         is_overdue=True,

@@ -57,7 +57,7 @@ async def _close(db: Connection, clock: Clock, proposal_id: str) -> bool:
     if plan is None or plan.state in TERMINAL_STATES:
         return False
     await operator_store.destroy_entries(db, proposal_id)
-    is_busy = await run_store.has_unresolved(db, proposal_id)
+    is_busy = await run_store.lock_due_run(db, proposal_id)
     facts = ProposalFacts(has_unresolved_run=is_busy, runs_left=plan.counters.runs_left)
     await move_plan(db, plan, ProposalTrigger.CANCEL, facts, now=clock.now(), reason=COMPROMISED)
     return True

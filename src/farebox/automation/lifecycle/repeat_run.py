@@ -56,11 +56,14 @@ class RunRepeat:
         now = self._clock.now()
         async with self._database.transaction() as db:
             plan = await lock_owned(db, caller.owner, proposal_id)
+            is_busy = await run_store.lock_due_run(db, proposal_id)
             legs = await run_store.list_legs(db, proposal_id, run_index)
             state = _check(plan, legs, now)
             failed = [leg for leg in legs if leg.state is not RunState.SUCCEEDED]
             if plan.terms.mode is AuthorityMode.MANDATE:
                 failed = _after(failed, await run_store.find_last_used(db, proposal_id))
+            if is_busy or await run_store.is_between_legs(db, proposal_id):
+                raise _refused("A run of the plan is in progress: ask again when it has ended.")
             await run_history_store.repeat_legs(
                 db,
                 proposal_id,
@@ -68,9 +71,6 @@ class RunRepeat:
                 at=now,
                 is_charged=state is RunState.PARTIAL,
             )
-            is_busy = await run_store.has_unresolved(db, proposal_id)  # none can be claimed now
-            if is_busy or await run_store.is_between_legs(db, proposal_id):
-                raise _refused("A run of the plan is in progress: ask again when it has ended.")
             await add_event(db, proposal_id, "run.repeated", {"runIndex": run_index})
             event = AuditEvent(caller, Action.PLAN_RUN_REPEATED, proposal_id, request_id)
             await insert_event(db, event)

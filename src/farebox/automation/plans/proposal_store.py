@@ -173,6 +173,14 @@ async def list_overdue(
     return [OverduePlan(row["id"], row["overdue_at"]) for row in rows]
 
 
+async def is_overdue(db: Connection, proposal_id: str, *, now: datetime) -> bool:
+    """Whether the state of a locked plan has expired."""
+    found = await db.fetchval(
+        "SELECT overdue_at <= $2 FROM automation_proposals WHERE id = $1", proposal_id, now
+    )
+    return found is True
+
+
 async def write_overdue(db: Connection, proposal_id: str, at: datetime) -> None:
     """Change when the state of a locked plan is looked at by `PlanUpkeep`."""
     await db.execute(

@@ -182,9 +182,10 @@ async def set_lease_end(db: Connection, run: Run, *, until: datetime) -> bool:
     """Let the lease of a run end at `until`, when another process takes it over; False if lost."""
     was_held = await db.fetchval(
         """
-        UPDATE automation_leases l SET until = $3
-        FROM automation_runs r
-        WHERE l.run_id = $1 AND r.id = $1 AND r.lease_epoch = $2 RETURNING true
+        WITH held AS MATERIALIZED (
+            SELECT id FROM automation_runs WHERE id = $1 AND lease_epoch = $2 FOR UPDATE
+        )
+        UPDATE automation_leases l SET until = $3 FROM held WHERE l.run_id = held.id RETURNING true
         """,
         run.id,
         run.lease_epoch,

@@ -17,16 +17,20 @@ _AFTER_DEADLINE: Final = timedelta(seconds=1)
 async def hold_waiting(db: Connection, proposal_id: str) -> None:
     """Let the waiting legs of a locked plan wait until it is resumed, without a channel.
 
-    The first of a run is due just after its deadline, so that it is missed then.
+    One of them is due just after its deadline, so that it is missed then: that of the earliest
+    deadline, while none is in progress. No budget wakes them.
     """
+    await release_held(db, proposal_id)
     await db.execute(
         """
         UPDATE automation_runs r
-        SET channel = NULL, channel_sequence = NULL, updated_at = clock_timestamp(),
-            due_at = CASE WHEN r.leg_index = (
-                SELECT min(o.leg_index) FROM automation_runs o
-                WHERE o.proposal_id = r.proposal_id AND o.run_index = r.run_index
-                  AND o.finished_at IS NULL) THEN r.deadline_at + $2::interval END
+        SET channel = NULL, channel_sequence = NULL, error_class = NULL, error_code = NULL,
+            updated_at = clock_timestamp(),
+            due_at = CASE WHEN r.id = (
+                SELECT o.id FROM automation_runs o
+                WHERE o.proposal_id = r.proposal_id AND o.finished_at IS NULL
+                ORDER BY o.due_at IS NULL, o.deadline_at, o.run_index, o.leg_index LIMIT 1
+                ) THEN r.deadline_at + $2::interval END
         WHERE proposal_id = $1 AND state IN ('scheduled', 'deferred', 'retry_wait')
         """,
         proposal_id,
@@ -47,7 +51,8 @@ async def release_held(db: Connection, proposal_id: str) -> None:
 
 def hold(run: Run) -> Run:
     """A leg that was claimed, as it waits until its plan is resumed (`hold_waiting`)."""
-    return replace(run.without_channel(), due_at=run.deadline_at + _AFTER_DEADLINE)
+    due_at = run.deadline_at + _AFTER_DEADLINE
+    return replace(run.without_channel(), due_at=due_at, error_class=None, error_code=None)
 
 
 async def has_begun(db: Connection, run: Run) -> bool:

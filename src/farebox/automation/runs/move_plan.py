@@ -1,7 +1,8 @@
 """Move a plan by a trigger, with every effect that the same transaction has on its rows.
 
-The plan's row is locked by the caller (`proposal_store.lock_plan`). Payments are not recorded here:
-who moves a plan by one does that in the same transaction.
+The plan's row is locked by the caller (`proposal_store.lock_plan`). Schedulers claim without that
+lock: where the facts name a run in progress, its row is locked too (`run_store.lock_due_run`).
+Payments are not recorded here: who moves a plan by one does that in the same transaction.
 """
 
 from collections.abc import Collection
@@ -96,10 +97,9 @@ async def _end_runs(
     if ProposalEffect.STOP_RUNS in effects:
         is_pause = trigger is ProposalTrigger.PAUSE
         if is_pause:
+            await run_store.lock_due_run(db, plan.terms.id)
             await run_store.forget_future(db, plan.terms.id, now=now)
-        is_last = ProposalEffect.RETURN_RUNS in effects
-        reason = reason or trigger.value
-        plan = await _stop_runs(db, plan, reason, is_pause=is_pause, is_last=is_last)
+        plan = await _stop_runs(db, plan, reason or trigger.value, is_pause=is_pause)
     if ProposalEffect.RETURN_RUNS in effects:
         return await _return_runs(db, plan)
     return plan
@@ -146,7 +146,7 @@ async def settle_plan(db: Connection, plan: StoredPlan, now: datetime) -> Stored
 
     While the legs of a run may be repeated the plan stays: it is overdue at their deadline.
     """
-    is_busy = await run_store.has_unresolved(db, plan.terms.id)
+    is_busy = await run_store.lock_due_run(db, plan.terms.id)
     facts = ProposalFacts(
         is_cancelling=plan.is_cancelling,
         has_unresolved_run=is_busy,
@@ -159,6 +159,7 @@ async def settle_plan(db: Connection, plan: StoredPlan, now: datetime) -> Stored
         return plan
     is_paused, has_runs = plan.state is ProposalState.PAUSED, plan.counters.runs_left > 0
     if is_paused:
+        await held_legs.hold_waiting(db, plan.terms.id)
         has_next = has_runs or await find_next(db, plan.terms, now) is not None
     else:
         has_next = await materialise(db, plan, now)
@@ -175,13 +176,11 @@ async def settle_plan(db: Connection, plan: StoredPlan, now: datetime) -> Stored
 
 
 async def _stop_runs(
-    db: Connection, plan: StoredPlan, reason: str, *, is_pause: bool, is_last: bool
+    db: Connection, plan: StoredPlan, reason: str, *, is_pause: bool
 ) -> StoredPlan:
     """End the waiting runs; a run of which legs have succeeded used its credit.
 
-    While the plan pauses, the other legs of such a run wait for it: they are paid. A claim does not
-    wait for the plan's lock: where the plan returns its credit (`is_last`), a leg that was claimed
-    meanwhile is withdrawn later, and its run has used its credit now.
+    While the plan pauses, the other legs of such a run wait for it: they are paid.
     """
     waiting = {run.run_index for run in await run_store.list_open(db, plan.terms.id)}
     await run_store.withdraw_waiting(db, plan.terms.id, reason=reason, keeps_begun=is_pause)
@@ -191,8 +190,7 @@ async def _stop_runs(
     for index in waiting if plan.terms.legs > 1 else ():
         legs = await run_store.list_legs(db, plan.terms.id, index)
         is_over, is_charged = all(leg.is_final for leg in legs), any(leg.is_charged for leg in legs)
-        is_stopped = is_over or is_pause or is_last
-        if is_stopped and not is_charged and any(leg.has_happened for leg in legs):
+        if (is_over or is_pause) and not is_charged and any(leg.has_happened for leg in legs):
             fee, place = plan.counters.credit.run_fee, (plan.terms.id, index)
             await run_store.write_charged_fee(db, *place, fee, is_charged=not is_over)
             plan = replace(plan, counters=plan.counters.use_run())

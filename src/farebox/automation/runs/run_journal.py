@@ -188,6 +188,8 @@ class RunJournal:
         plan = await proposal_store.lock_plan(db, run.proposal_id)
         if plan is None or not plan.may_make(is_charged=run.is_charged):
             raise _NotRecorded(AttemptRecording.PLAN_STOPPED)
+        if plan.terms.legs > 1 and await run_store.was_withdrawn(db, run):
+            raise _NotRecorded(AttemptRecording.PLAN_STOPPED)  # paused, and resumed meanwhile
         if not await run_store.save_run(db, run, after):
             raise _NotRecorded(AttemptRecording.LEASE_LOST)
         is_new = await budget_store.is_new_owner(db, run.owner, run.network)
@@ -276,8 +278,7 @@ class RunJournal:
     async def stop(self, run: Run, reason: str, pause: PauseReason | None = None) -> Run | None:
         """End a claimed run that its plan does not make now; None when the lease was lost.
 
-        A leg of a run that has begun waits until the plan is resumed, or its deadline. `pause`
-        pauses the plan.
+        A leg of a run that has begun waits for the resume, or its deadline. `pause`: of the plan.
 
         Raises:
             DatabaseUnavailable: as `move`.
@@ -316,7 +317,7 @@ class RunJournal:
         reason = end.pause or _pause_reason(plan, after, effects)
         facts = ProposalFacts(
             is_cancelling=plan.is_cancelling,
-            has_unresolved_run=await run_store.has_unresolved(db, plan.terms.id),
+            has_unresolved_run=await run_store.lock_due_run(db, plan.terms.id),
         )
         is_revoked = RunEffect.STOP_PLAN in effects and after.error_code == CLOSED
         if is_revoked and may_move(plan.state, ProposalTrigger.FAIL, facts):

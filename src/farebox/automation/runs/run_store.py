@@ -229,12 +229,16 @@ async def withdraw_waiting(
 async def forget_future(db: Connection, proposal_id: str, *, now: datetime) -> None:
     """Delete the runs of a locked plan that are not due and were never begun.
 
-    A plan that is resumed makes them again, with the same indexes.
+    A plan that is resumed makes them again, with the same indexes. The legs of a run of which one
+    was claimed stay, whatever the clock of this replica says.
     """
     await db.execute(
         """
-        DELETE FROM automation_runs
+        DELETE FROM automation_runs r
         WHERE proposal_id = $1 AND state = 'scheduled' AND lease_epoch = 0 AND scheduled_for > $2
+          AND NOT EXISTS (
+              SELECT FROM automation_runs s WHERE s.proposal_id = r.proposal_id
+              AND s.run_index = r.run_index AND s.lease_epoch > 0)
         """,
         proposal_id,
         now,
@@ -332,13 +336,31 @@ async def is_between_legs(db: Connection, proposal_id: str) -> bool:
     return found
 
 
-async def has_unresolved(db: Connection, proposal_id: str) -> bool:
-    """Whether a run of the plan is in progress."""
-    found: bool = await db.fetchval(
+async def lock_due_run(db: Connection, proposal_id: str) -> bool:
+    """Lock the one run of a locked plan that is due or in progress; whether it is in progress.
+
+    Until the transaction ends no scheduler claims it, and none gives back one of a dead process.
+    """
+    found = await db.fetchval(
         """
-        SELECT EXISTS (SELECT FROM automation_runs WHERE proposal_id = $1 AND state IN (
-            'claimed', 'checking', 'building', 'submitted', 'reconciling'))
+        SELECT state IN ('claimed', 'checking', 'building', 'submitted', 'reconciling')
+        FROM automation_runs WHERE proposal_id = $1 AND due_at IS NOT NULL FOR UPDATE
         """,
         proposal_id,
     )
-    return found
+    return found is True
+
+
+async def was_withdrawn(db: Connection, run: Run) -> bool:
+    """Whether a pause has ended the later legs of a run of which nothing was sent."""
+    found: bool | None = await db.fetchval(
+        """
+        SELECT bool_or(state = 'skipped' AND leg_index > $3)
+               AND NOT bool_or(state = 'succeeded' OR is_charged)
+        FROM automation_runs WHERE proposal_id = $1 AND run_index = $2
+        """,
+        run.proposal_id,
+        run.run_index,
+        run.leg_index,
+    )
+    return found is True

@@ -88,6 +88,19 @@ async def list_unresolved(
     return [UnresolvedRun(*row) for row in rows]
 
 
+async def has_abandoned(db: Connection, proposal_id: str) -> bool:
+    """Whether the operator has to end the search for a run of the plan that was abandoned."""
+    found: bool = await db.fetchval(
+        """
+        SELECT EXISTS (
+            SELECT FROM automation_channels c JOIN automation_runs r ON r.id = c.run_id
+            WHERE r.proposal_id = $1 AND r.state = 'abandoned')
+        """,
+        proposal_id,
+    )
+    return found
+
+
 async def end_search(db: Connection, run_id: str, *, now: datetime) -> Run | NotEnded:
     """Abandon a run, free its channel, and let its owner resume the plan; in the transaction.
 

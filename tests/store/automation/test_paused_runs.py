@@ -1,0 +1,180 @@
+"""A plan that pauses while legs of several runs wait, of a budget or of a repetition."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import pytest
+
+from farebox.automation.lifecycle import run_history_store
+from farebox.automation.lifecycle.stop_plans import pause_plans
+from farebox.automation.plans.proposal_state import PauseReason, ProposalState, ProposalTrigger
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.runs import held_legs, run_store, unresolved_runs
+from farebox.automation.runs.retries import ErrorClass
+from farebox.automation.runs.run import Attempt, Run
+from farebox.automation.runs.run_journal import PLAN_STOPPED, RunJournal
+from farebox.automation.runs.run_state import RunTrigger
+from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
+from farebox.kernel.networks import Network
+from farebox.storage.pool import Connection, Database
+from store.automation.test_held_legs import CONTINUE, begun, fail, journal_of, move
+from store.automation.test_new_quote import SOON, begin, build
+from support.automation import activate, draft_plan, read_plan, read_runs
+from support.claims import signed_envelope
+from support.journal_rows import party
+from support.manual_clock import START, ManualClock
+
+RUNS: Final = 3
+
+
+async def repeated(
+    database: Database, clock: ManualClock, at: datetime
+) -> tuple[StoredPlan, RunJournal]:
+    """A plan whose runs each have a leg that has landed and two that are repeated."""
+    draft = draft_plan(legs=3).but(on_leg_error=CONTINUE, auth_limit=60, run_limit=5)
+    rule = LatenessRule(MissedRuns.CATCH_UP_ALL, timedelta(seconds=30))
+    plan = await begin(database, draft.but(rule=rule))
+    journal = journal_of(database, clock, at)
+    for number in range(RUNS):
+        await land(journal, await build(journal, database, at), number)
+        for _ in range(2):
+            await fail(journal, await build(journal, database, at))
+    for index in range(RUNS):
+        async with database.transaction() as db:
+            legs = await run_store.list_legs(db, plan.terms.id, index)
+            again = [leg.id for leg in legs if not leg.has_happened]
+            await run_history_store.repeat_legs(db, plan.terms.id, again, at=at, is_charged=True)
+    return plan, journal
+
+
+async def land(journal: RunJournal, run: Run, number: int) -> None:
+    """Land a leg of another run than those of `succeed`."""
+    attempt = attempt_of(run, number)
+    recorded = await journal.record_attempt(run, attempt, b"sealed")
+    assert isinstance(recorded, Run)
+    assert await journal.move(recorded, RunTrigger.SUCCEED, recorded) is not None
+
+
+def attempt_of(run: Run, number: int) -> Attempt:
+    """An envelope for a run."""
+    number += 4_000
+    sent = signed_envelope(number, source=party(number), fee=900, inner_hash=number.to_bytes(32))
+    return Attempt(run.id, run.attempts + 1, sent, None, 1, START.date())
+
+
+@pytest.fixture
+def at() -> datetime:
+    """When runs are due that a plan of the tests has missed."""
+    return datetime.now(UTC) + timedelta(minutes=5)
+
+
+async def due(database: Database, plan: StoredPlan) -> list[tuple[int, int]]:
+    """The places of the legs that are due."""
+    rows = await read_runs(database, plan)
+    return [(row["run_index"], row["leg_index"]) for row in rows if row["due_at"] is not None]
+
+
+async def test_plan_whose_repeated_runs_wait_is_paused_and_resumed(
+    database: Database, clock: ManualClock, at: datetime
+) -> None:
+    plan, journal = await repeated(database, clock, at)
+    await move(database, plan, ProposalTrigger.PAUSE, at)
+    assert await due(database, plan) == [(0, 1)], "one leg of a plan is due"
+    await move(database, plan, ProposalTrigger.RESUME, at)
+    for number in range(2 * RUNS):
+        await land(journal, await build(journal, database, at), RUNS + number)
+    done = await read_plan(database, plan)
+    assert (done.counters.runs_consumed, done.counters.runs_succeeded) == (RUNS, RUNS)
+
+
+async def test_each_repeated_run_of_a_paused_plan_is_missed_at_its_deadline(
+    database: Database, clock: ManualClock, at: datetime
+) -> None:
+    plan, _ = await repeated(database, clock, at)
+    await move(database, plan, ProposalTrigger.PAUSE, at)
+    later = max(row["deadline_at"] for row in await read_runs(database, plan))
+    later += timedelta(minutes=1)
+    journal = journal_of(database, clock, later)
+    for _ in range(2 * RUNS):
+        missed = await build(journal, database, later)
+        assert await journal.move(missed, RunTrigger.MISS, missed) is not None
+    assert all(row["finished_at"] for row in await read_runs(database, plan))
+
+
+async def test_leg_in_progress_pauses_its_plan_whatever_waits_besides(
+    database: Database, clock: ManualClock, at: datetime
+) -> None:
+    plan, journal = await repeated(database, clock, at)
+    run = await build(journal, database, at)
+    upgraded = PauseReason.TARGET_UPGRADED
+    assert await journal.stop(run, upgraded.value, upgraded) is not None
+    assert (await read_plan(database, plan)).reason == upgraded.value
+    assert len(await due(database, plan)) == 1
+
+
+async def test_search_ends_for_a_leg_beside_which_other_runs_wait(
+    database: Database, clock: ManualClock, at: datetime
+) -> None:
+    plan, journal = await repeated(database, clock, at)
+    run = await build(journal, database, at)
+    recorded = await journal.record_attempt(run, attempt_of(run, 90), b"sealed")
+    assert isinstance(recorded, Run)
+    assert await journal.advance(recorded, RunTrigger.LOSE_TRACK) is not None
+    async with database.transaction() as db:
+        ended = await unresolved_runs.end_search(db, run.id, now=at + timedelta(days=9))
+    assert isinstance(ended, Run)
+    assert (await read_plan(database, plan)).state is ProposalState.PAUSED
+
+
+async def test_plan_that_cannot_be_paused_stops_no_other_one(
+    database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *others = sorted([await activate(database) for _ in range(3)], key=_id_of)
+    hold = held_legs.hold_waiting
+
+    async def hold_others(db: Connection, proposal_id: str) -> None:
+        if proposal_id == first.terms.id:
+            await db.execute("SELECT 1 / 0")
+        await hold(db, proposal_id)
+
+    monkeypatch.setattr(held_legs, "hold_waiting", hold_others)
+    reason = PauseReason.OPERATOR
+    assert await pause_plans(database, clock, Network.TESTNET, reason=reason) == len(others)
+    states = [(await read_plan(database, each)).state for each in (first, *others)]
+    assert states == [ProposalState.ACTIVE, *[ProposalState.PAUSED] * len(others)]
+
+
+def _id_of(plan: StoredPlan) -> str:
+    return plan.terms.id
+
+
+async def test_budget_that_was_given_back_wakes_no_leg_of_a_paused_plan(
+    database: Database, clock: ManualClock
+) -> None:
+    plan, journal = await begun(database, clock)
+    run = await build(journal, database, SOON)
+    waits = replace(run.without_channel(), error_class=ErrorClass.BUDGET, error_code="budget_owner")
+    await journal.move(run, RunTrigger.DEFER, replace(waits, due_at=SOON + timedelta(minutes=5)))
+    await move(database, plan, ProposalTrigger.PAUSE, SOON)
+    async with database.connection() as db:
+        await run_store.wake_deferred(db, Network.TESTNET, plan.terms.owner, now=SOON)
+    (_, second, _) = await read_runs(database, plan)
+    assert second["due_at"] > SOON + timedelta(minutes=50), "after its deadline"
+    await move(database, plan, ProposalTrigger.RESUME, SOON)
+    again = await build(journal, database, SOON)
+    await move(database, plan, ProposalTrigger.PAUSE, SOON)
+    dear = replace(again, error_class=ErrorClass.BUDGET, error_code="budget_owner")
+    held = await journal.stop(dear, PLAN_STOPPED)
+    assert held is not None
+    assert (held.error_class, held.error_code) == (None, None)
+
+
+async def test_pause_by_a_clock_that_is_behind_keeps_the_legs_of_a_begun_run(
+    database: Database, clock: ManualClock
+) -> None:
+    """Else the run that has begun is not charged: no leg of it waits."""
+    plan, _ = await begun(database, clock)
+    await move(database, plan, ProposalTrigger.PAUSE, SOON - timedelta(seconds=1))
+    ended = await move(database, plan, ProposalTrigger.CANCEL, SOON + timedelta(seconds=1))
+    assert ended.counters.runs_consumed == 1
