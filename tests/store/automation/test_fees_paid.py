@@ -153,6 +153,9 @@ class Owner:
             locked = await proposal_store.lock_plan(db, plan.terms.id)
             if locked is None or not locked.may_run:
                 return
+            is_busy = await run_store.lock_due_run(db, plan.terms.id)
+            if is_busy or await run_store.is_between_legs(db, plan.terms.id):
+                raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, "a run is in progress")
             rows = await db.fetch(
                 """
                 SELECT run_index, array_agg(id ORDER BY leg_index) FILTER (
@@ -174,9 +177,6 @@ class Owner:
                 await run_history_store.repeat_legs(
                     db, plan.terms.id, row["failed"], at=now, is_charged=row["is_charged"]
                 )
-                is_busy = await run_store.lock_due_run(db, plan.terms.id)
-                if is_busy or await run_store.is_between_legs(db, plan.terms.id):
-                    raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, "a run is in progress")
 
     async def run(self) -> None:
         """Execute what is due, at whatever fee the ledger asks for it."""

@@ -7,9 +7,11 @@ from typing import Final
 import pytest
 
 from farebox.automation.lifecycle import run_history_store
+from farebox.automation.lifecycle.repeat_run import RunRepeat
 from farebox.automation.lifecycle.stop_plans import pause_plans
 from farebox.automation.plans.proposal_state import PauseReason, ProposalState, ProposalTrigger
 from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs import held_legs, run_store, unresolved_runs
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Attempt, Run
@@ -19,11 +21,13 @@ from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
 from store.automation.test_held_legs import CONTINUE, begun, fail, journal_of, move
+from store.automation.test_lifecycle_upkeep import network_of
 from store.automation.test_new_quote import SOON, begin, build
 from support.automation import activate, draft_plan, read_plan, read_runs
 from support.claims import signed_envelope
 from support.journal_rows import party
 from support.manual_clock import START, ManualClock
+from support.plan_desk import owner_of
 
 RUNS: Final = 3
 
@@ -125,6 +129,30 @@ async def test_search_ends_for_a_leg_beside_which_other_runs_wait(
         ended = await unresolved_runs.end_search(db, run.id, now=at + timedelta(days=9))
     assert isinstance(ended, Run)
     assert (await read_plan(database, plan)).state is ProposalState.PAUSED
+
+
+@pytest.mark.parametrize("is_busy", [True, False])
+async def test_run_is_not_repeated_while_another_one_is_in_progress(
+    database: Database, clock: ManualClock, at: datetime, is_busy: bool
+) -> None:
+    """Two runs of a plan would be in progress at once."""
+    draft = draft_plan(legs=3).but(on_leg_error=CONTINUE, auth_limit=60, run_limit=5)
+    rule = LatenessRule(MissedRuns.CATCH_UP_ALL, timedelta(seconds=30))
+    plan = await begin(database, draft.but(rule=rule))
+    journal = journal_of(database, clock, at)
+    await land(journal, await build(journal, database, at), 0)
+    for _ in range(2):
+        await fail(journal, await build(journal, database, at))
+    if is_busy:
+        await build(journal, database, at)
+    repeat = RunRepeat(database, clock, {Network.TESTNET: network_of()})
+    repeating = repeat.repeat(owner_of(plan), "request", plan.terms.id, 0)
+    if is_busy:
+        with pytest.raises(AutomationRefused, match="A run of the plan is in progress"):
+            await repeating
+    else:
+        assert (await repeating).leg_index == 1
+    assert len(await due(database, plan)) == 1
 
 
 async def test_plan_that_cannot_be_paused_stops_no_other_one(

@@ -8,7 +8,7 @@ from typing import Final
 from farebox.automation.execution.build_run import FEE_CEILING
 from farebox.automation.execution.simulate_run import NO_SLOT
 from farebox.automation.runs.retries import ErrorClass, plan_retry
-from farebox.automation.runs.run import Run
+from farebox.automation.runs.run import Attempt, Run
 from farebox.automation.runs.run_journal import EndedAttempt, RunEnd, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.kernel.clock import Clock
@@ -57,15 +57,16 @@ class RunFailures:
         end = RunEnd(ended=ended, hits_ceiling=code == FEE_CEILING)
         return await self._journal.move(run, retry.trigger, after, end)
 
-    async def defer_for_budget(self, run: Run, code: str) -> Run | None:
+    async def defer_for_budget(self, run: Run, code: str, refused: Attempt) -> Run | None:
         """Let a run wait while a budget, or what failed runs may lose, is used up.
 
-        `run_store.wake_deferred` ends the wait for a budget.
+        `run_store.wake_deferred` ends the wait for a budget. What was given back since the attempt
+        was refused has woken nothing: the journal looks once more.
         """
         after = replace(run.without_channel(), reason=code, error_class=ErrorClass.BUDGET)
         due_at = _next_look(run, self._clock.now(), latest=_LATEST_LOOK_AT_BUDGETS)
         after = replace(after, error_code=code, due_at=due_at)
-        return await self._journal.move(run, RunTrigger.DEFER, after)
+        return await self._journal.move(run, RunTrigger.DEFER, after, RunEnd(refused=refused))
 
     async def defer_while_stopped(self, run: Run) -> Run | None:
         """Let a run wait while the operator has stopped automation."""

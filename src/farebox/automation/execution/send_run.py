@@ -100,7 +100,7 @@ class RunSender:
         attempt = self._make_attempt(run, built, channel, sequence, now)
         recorded = await self._record(run, built, attempt)
         if not isinstance(recorded, Run):
-            return await self._refuse(run, recorded)
+            return await self._refuse(run, recorded, attempt)
         return await self._submit(recorded, terms, attempt, may_be_sent=False)
 
     async def resume(self, run: Run, terms: PlanTerms) -> Run | None:
@@ -179,7 +179,7 @@ class RunSender:
             log.exception("automation.attempt_refused", run=run.id, constraint=conflict.constraint)
             return AttemptRecording.LEASE_LOST
 
-    async def _refuse(self, run: Run, why: AttemptRecording) -> Run | None:
+    async def _refuse(self, run: Run, why: AttemptRecording, attempt: Attempt) -> Run | None:
         failures = self._needs.failures
         match why:
             case AttemptRecording.PLAN_STOPPED:
@@ -192,7 +192,7 @@ class RunSender:
                 | AttemptRecording.LOSS_OWNER
                 | AttemptRecording.LOSS_NEW
             ):
-                return await failures.defer_for_budget(run, why.value)
+                return await failures.defer_for_budget(run, why.value, attempt)
             case _:
                 return None
 

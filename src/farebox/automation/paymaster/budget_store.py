@@ -146,6 +146,12 @@ async def find_used_up(
     return judge_spend(charge, budgets, counted)
 
 
+async def has_room(db: Connection, charge: RunCharge, budgets: AutomationBudgets) -> bool:
+    """Whether a charge fits now; nothing is given back until the transaction ends."""
+    await _lock_counters(db, charge.network)
+    return await find_used_up(db, charge, budgets) is None
+
+
 async def give_back(db: Connection, charge: RunCharge, *, cost: int, loss: int) -> None:
     """Give back what an envelope did not cost of its reservation; `loss` of it nobody paid for."""
     await _lock_counters(db, charge.network)

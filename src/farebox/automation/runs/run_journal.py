@@ -26,10 +26,10 @@ from farebox.automation.plans.proposal_transitions import may_move
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
 from farebox.automation.runs import attempt_store, claim_store, held_legs, run_store
-from farebox.automation.runs.classify_error import lacks_balance
 from farebox.automation.runs.event_store import add_run_event
-from farebox.automation.runs.finish_leg import MOST_FAILURES, finish_leg
+from farebox.automation.runs.finish_leg import finish_leg
 from farebox.automation.runs.move_plan import move_plan, settle_plan
+from farebox.automation.runs.pause_rule import find_pause_reason
 from farebox.automation.runs.receipt import TokenChange
 from farebox.automation.runs.receipts import ReceiptSigner, sign_receipt
 from farebox.automation.runs.run import Attempt, AttemptOutcome, Run
@@ -93,7 +93,8 @@ class RunEnd:
 
     `changes` are the account's token movements, `closed_at` the ledger's close. `pause` pauses the
     plan, whatever the breaker says; `hits_ceiling` counts towards the fee ceiling's pause.
-    `fee_now` is what a transaction costs now, where the plan pauses for a new quote.
+    `fee_now` is what a transaction costs now, where the plan pauses for a new quote. `refused` is
+    an attempt that did not fit a budget: where it fits by now, the run is due at once.
     """
 
     ended: EndedAttempt | None = None
@@ -102,11 +103,11 @@ class RunEnd:
     pause: PauseReason | None = None
     hits_ceiling: bool = False
     fee_now: Stroops | None = None
+    refused: Attempt | None = None
 
 
 PLAN_STOPPED = "plan_stopped"  # the reason of a run
 _NOTHING_ELSE = RunEnd()
-_MOST_CEILINGS = 2
 
 
 class RunJournal:
@@ -192,20 +193,17 @@ class RunJournal:
             raise _NotRecorded(AttemptRecording.PLAN_STOPPED)  # paused, and resumed meanwhile
         if not await run_store.save_run(db, run, after):
             raise _NotRecorded(AttemptRecording.LEASE_LOST)
-        is_new = await budget_store.is_new_owner(db, run.owner, run.network)
+        charge = await _read_charge(db, run, attempt)
         added = await attempt_store.add_attempt(
             db,
             attempt,
             network=run.network,
             owner=run.owner,
             sealed=sealed,
-            is_new_owner=is_new,
+            is_new_owner=charge.is_new_owner is True,
         )
         if not added:
             raise _NotRecorded(AttemptRecording.NETWORK_STOPPED)
-        charge = RunCharge(
-            run.network, run.owner, attempt.budget_on, attempt.sent.fee_limit, is_new_owner=is_new
-        )
         used_up = await budget_store.reserve(db, charge, self._budgets)
         if used_up is not None:
             raise _NotRecorded(_USED_UP[used_up])
@@ -273,6 +271,10 @@ class RunJournal:
                 )
             await add_run_event(db, after)
             await self._follow(db, plan, run, after, transition.effects, end, now)
+            if end.refused is not None:
+                charge = await _read_charge(db, run, end.refused)
+                if await budget_store.has_room(db, charge, self._budgets):
+                    await run_store.make_due(db, run.id, now)  # it was given back meanwhile
         return after
 
     async def stop(self, run: Run, reason: str, pause: PauseReason | None = None) -> Run | None:
@@ -314,7 +316,7 @@ class RunJournal:
         if counters != plan.counters:
             plan = replace(plan, counters=counters)
             await proposal_store.write_counters(db, plan.terms.id, counters)
-        reason = end.pause or _pause_reason(plan, after, effects)
+        reason = end.pause or find_pause_reason(plan, after, effects)
         facts = ProposalFacts(
             is_cancelling=plan.is_cancelling,
             has_unresolved_run=await run_store.lock_due_run(db, plan.terms.id),
@@ -387,14 +389,8 @@ class RunJournal:
         return replace(run, receipt=receipt)
 
 
-def _pause_reason(plan: StoredPlan, run: Run, effects: Sequence[RunEffect]) -> PauseReason | None:
-    """Why the plan pauses by itself now; None where it does not."""
-    if RunEffect.RAISE_ALARM in effects:
-        log.error("automation.run_abandoned", alarm="automation_run_abandoned", run=run.id)
-        return PauseReason.OUTCOME_UNKNOWN
-    if RunEffect.STOP_PLAN in effects:
-        return PauseReason.SESSION_DRIFT
-    if plan.counters.failures_in_row >= MOST_FAILURES:
-        is_low = lacks_balance(run.error_class, run.error_code)
-        return PauseReason.LOW_BALANCE if is_low else PauseReason.FAILED_RUNS
-    return PauseReason.FEE_CEILING if plan.counters.ceilings_hit >= _MOST_CEILINGS else None
+async def _read_charge(db: Connection, run: Run, attempt: Attempt) -> RunCharge:
+    """What an attempt may cost, of which budgets."""
+    is_new = await budget_store.is_new_owner(db, run.owner, run.network)
+    fee = attempt.sent.fee_limit
+    return RunCharge(run.network, run.owner, attempt.budget_on, fee, is_new_owner=is_new)

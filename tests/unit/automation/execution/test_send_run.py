@@ -55,7 +55,8 @@ async def test_run_that_waits_for_a_limit_is_looked_at_ever_more_seldom(
         state=RunState.BUILDING,
         due_at=None,
     )
-    after = await RunSender(needs, clock)._refuse(run, limit)
+    unused: Any = None
+    after = await RunSender(needs, clock)._refuse(run, limit, unused)
     assert after is not None
     assert after.due_at == START + pause
     assert after.error_code == limit.value
