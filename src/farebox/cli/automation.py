@@ -8,13 +8,13 @@ from farebox.audit.event import Action
 from farebox.automation.lifecycle import operator_store
 from farebox.automation.lifecycle.operator_plans import close_plans, resume_plans
 from farebox.automation.lifecycle.operator_store import OperatorFilter
-from farebox.automation.lifecycle.stop_plans import pause_plans
+from farebox.automation.lifecycle.stop_plans import PausedPlans, pause_plans
 from farebox.automation.plans.proposal_state import PauseReason, ProposalState
 from farebox.automation.runs import unresolved_runs
 from farebox.automation.runs.unresolved_runs import NotEnded
 from farebox.cli.automation_deploy import deploy
 from farebox.cli.database import run_with_database
-from farebox.cli.exits import UserActionRequired
+from farebox.cli.exits import Unavailable, UserActionRequired
 from farebox.cli.networks import NetworkName
 from farebox.cli.operator_commands import write_command
 from farebox.kernel.clock import SystemClock
@@ -65,16 +65,22 @@ def list_plans(network: Network | None, owner: str | None, status: str | None) -
 @_network_option
 @_owner_option
 def pause(network: Network | None, owner: str | None) -> None:
-    """Pause every active plan of a network or an owner: only resume lets them go on."""
+    """Pause every active plan of a network or an owner: only resume lets them go on.
+
+    Exit code 1 names the plans that could not be paused: the log says why.
+    """
     target = _target(network, owner)
 
-    async def work(database: Database) -> int:
+    async def work(database: Database) -> PausedPlans:
         async with database.transaction() as db:
             await write_command(db, Action.PLAN_PAUSED, target)
         reason = PauseReason.OPERATOR
         return await pause_plans(database, SystemClock(), network, owner=owner, reason=reason)
 
-    click.echo(f"{run_with_database(lambda _, database: work(database))} plans are paused")
+    paused = run_with_database(lambda _, database: work(database))
+    click.echo(f"{paused.count} plans are paused")
+    if paused.failed:
+        raise Unavailable(f"These plans could not be paused: {', '.join(paused.failed)}.")
 
 
 @command.command("resume")

@@ -1,5 +1,6 @@
 """A plan that pauses while legs of several runs wait, of a budget or of a repetition."""
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -8,7 +9,8 @@ import pytest
 
 from farebox.automation.lifecycle import run_history_store
 from farebox.automation.lifecycle.repeat_run import RunRepeat
-from farebox.automation.lifecycle.stop_plans import pause_plans
+from farebox.automation.lifecycle.stop_plans import PausedPlans, pause_plans
+from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import PauseReason, ProposalState, ProposalTrigger
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
@@ -19,15 +21,17 @@ from farebox.automation.runs.run_journal import PLAN_STOPPED, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.kernel.networks import Network
+from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Connection, Database
 from store.automation.test_held_legs import CONTINUE, begun, fail, journal_of, move
 from store.automation.test_lifecycle_upkeep import network_of
-from store.automation.test_new_quote import SOON, begin, build
+from store.automation.test_new_quote import SOON, begin, build, once
 from support.automation import activate, draft_plan, read_plan, read_runs
 from support.claims import signed_envelope
 from support.journal_rows import party
 from support.manual_clock import START, ManualClock
 from support.plan_desk import owner_of
+from support.waiting import until_lock_is_waited_for
 
 RUNS: Final = 3
 
@@ -155,7 +159,7 @@ async def test_run_is_not_repeated_while_another_one_is_in_progress(
     assert len(await due(database, plan)) == 1
 
 
-async def test_plan_that_cannot_be_paused_stops_no_other_one(
+async def test_plan_that_cannot_be_paused_stops_no_other_one_and_is_named(
     database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, *others = sorted([await activate(database) for _ in range(3)], key=_id_of)
@@ -167,10 +171,61 @@ async def test_plan_that_cannot_be_paused_stops_no_other_one(
         await hold(db, proposal_id)
 
     monkeypatch.setattr(held_legs, "hold_waiting", hold_others)
-    reason = PauseReason.OPERATOR
-    assert await pause_plans(database, clock, Network.TESTNET, reason=reason) == len(others)
+    paused = await pause_plans(database, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
+    assert paused == PausedPlans(len(others), (first.terms.id,))
     states = [(await read_plan(database, each)).state for each in (first, *others)]
     assert states == [ProposalState.ACTIVE, *[ProposalState.PAUSED] * len(others)]
+
+
+async def test_plan_that_is_being_moved_is_paused_too(
+    database: Database, clock: ManualClock
+) -> None:
+    """The operator is told that every active plan is paused."""
+    plans = [await activate(database) for _ in range(3)]
+    async with database.transaction() as db:
+        await proposal_store.lock_plan(db, plans[0].terms.id)
+        pausing = asyncio.create_task(
+            pause_plans(database, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
+        )
+        await until_lock_is_waited_for(database)
+    assert await pausing == PausedPlans(len(plans), ())
+
+
+async def test_outage_ends_the_pause_of_many_plans(
+    database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no fault of a plan."""
+    for _ in range(2):
+        await activate(database)
+
+    async def lose_connection(db: Connection, proposal_id: str) -> None:
+        await db.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    monkeypatch.setattr(held_legs, "hold_waiting", lose_connection)
+    with pytest.raises(DatabaseUnavailable):
+        await pause_plans(database, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
+
+
+@pytest.mark.parametrize("trigger", [RunTrigger.WITHDRAW, RunTrigger.REFUSE])
+async def test_legs_of_a_run_of_which_nothing_landed_do_not_wait_for_the_resume(
+    database: Database, clock: ManualClock, trigger: RunTrigger
+) -> None:
+    """Its first leg was sent when the plan paused, and did not land: the run is over."""
+    plan = await begin(database, once(legs=3, on_leg_error=CONTINUE).but(auth_limit=30))
+    journal = journal_of(database, clock, SOON)
+    run = await build(journal, database, SOON)
+    sent = await journal.record_attempt(run, attempt_of(run, 50), b"sealed")
+    assert isinstance(sent, Run)
+    await move(database, plan, ProposalTrigger.PAUSE, SOON)
+    assert len(await due(database, plan)) == 1, "the others wait for its end"
+    if trigger is RunTrigger.WITHDRAW:
+        late = replace(sent.without_channel(), due_at=SOON)
+        assert await journal.move(sent, RunTrigger.RETRY, late) is not None
+        sent = await build(journal, database, SOON)
+    assert await journal.move(sent, trigger, sent) is not None
+    rows = await read_runs(database, plan)
+    assert [row["state"] for row in rows[1:]] == ["skipped", "skipped"]
+    assert (await read_plan(database, plan)).counters.runs_consumed == 0
 
 
 def _id_of(plan: StoredPlan) -> str:

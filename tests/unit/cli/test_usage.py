@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from farebox.automation.lifecycle.stop_plans import PausedPlans
 from farebox.cli.exits import UserActionRequired
 from farebox.cli.main import command
 from farebox.cli.networks import node_endpoint
@@ -179,3 +180,14 @@ def test_plain_http_node_is_refused_off_the_loopback(url: str, is_taken: bool) -
     else:
         with pytest.raises(UserActionRequired, match="https://"):
             node_endpoint(Network.PUBNET, url, None)
+
+
+def test_automation_pause_names_the_plans_that_could_not_be_paused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paused = PausedPlans(2, ("auto_x", "auto_y"))
+    monkeypatch.setattr("farebox.cli.automation.run_with_database", lambda work: paused)
+    result = run("automation", "pause", "--network", "testnet")
+    assert result.exit_code == 1
+    assert "2 plans are paused" in result.output
+    assert "These plans could not be paused: auto_x, auto_y." in result.output

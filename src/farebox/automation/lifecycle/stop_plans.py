@@ -1,5 +1,6 @@
 """Pauses many plans at once: those of a network that is out, or what the operator stops."""
 
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
@@ -12,11 +13,19 @@ from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
-from farebox.storage.pool import Connection, Database
+from farebox.storage.pool import Database
 
 _BATCH: Final = 50
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PausedPlans:
+    """How many plans were paused, and the ids of those that could not be."""
+
+    count: int
+    failed: tuple[str, ...]
 
 
 async def pause_plans(
@@ -26,44 +35,41 @@ async def pause_plans(
     *,
     owner: str | None = None,
     reason: PauseReason,
-) -> int:
-    """Pause every active plan of a network, or of an owner, a batch at a time; their number.
+) -> PausedPlans:
+    """Pause every active plan of a network, or of an owner, one transaction for each.
 
     A transaction that is under way is left to end; the other legs of its run wait. A plan that
-    another transaction holds, or that cannot be paused, stops no other: the next call finds it.
+    cannot be paused stops no other one.
 
     Raises:
         DatabaseUnavailable: those paused so far stay paused.
     """
-    paused, after = 0, ""
+    count, failed, after = 0, list[str](), ""
     while True:
-        async with database.transaction() as db:
+        async with database.connection() as db:
             found = await upkeep_store.list_active(
                 db, network, owner=owner, after=after, limit=_BATCH
             )
-            for proposal_id in found:
-                paused += await _try_to_pause(db, clock, proposal_id, reason)
+        for proposal_id in found:
+            try:
+                count += await _pause(database, clock, proposal_id, reason)
+            except Outage:
+                raise
+            except Exception:
+                log.exception("automation.plan_not_paused", plan=proposal_id)
+                failed.append(proposal_id)
         if len(found) < _BATCH:
-            return paused
+            return PausedPlans(count, tuple(failed))
         after = found[-1]
 
 
-async def _try_to_pause(
-    db: Connection, clock: Clock, proposal_id: str, reason: PauseReason
-) -> bool:
-    """Pause one plan; its fault is its own."""
-    try:
-        async with db.transaction():
-            plan = await proposal_store.lock_plan(db, proposal_id)
-            facts = ProposalFacts()
-            if plan is None or not may_move(plan.state, ProposalTrigger.PAUSE, facts):
-                return False
-            await move_plan(
-                db, plan, ProposalTrigger.PAUSE, facts, now=clock.now(), reason=reason.value
-            )
-    except Outage:
-        raise
-    except Exception:
-        log.exception("automation.plan_not_paused", plan=proposal_id)
-        return False
+async def _pause(database: Database, clock: Clock, proposal_id: str, reason: PauseReason) -> bool:
+    async with database.transaction() as db:
+        plan = await proposal_store.lock_plan(db, proposal_id)
+        facts = ProposalFacts()
+        if plan is None or not may_move(plan.state, ProposalTrigger.PAUSE, facts):
+            return False
+        await move_plan(
+            db, plan, ProposalTrigger.PAUSE, facts, now=clock.now(), reason=reason.value
+        )
     return True

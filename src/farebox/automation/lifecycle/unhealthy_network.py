@@ -53,5 +53,5 @@ class UnhealthyNetwork:
         paused = await pause_plans(
             self._database, self._clock, network, reason=PauseReason.NETWORK_UNHEALTHY
         )
-        if paused:
-            log.warning("automation.network_unhealthy", network=network.value, paused=paused)
+        if paused.count:
+            log.warning("automation.network_unhealthy", network=network.value, paused=paused.count)

@@ -111,16 +111,13 @@ async def take_network(db: Connection, network: Network) -> bool:
 async def list_active(
     db: Connection, network: Network | None, *, owner: str | None = None, after: str, limit: int
 ) -> Sequence[str]:
-    """Lock active plans of a network, or of an owner, that are not being cancelled, behind an id.
-
-    Those that another transaction holds are passed over.
-    """
+    """Active plans of a network, or of an owner, that are not being cancelled, behind an id."""
     rows = await db.fetch(
         """
         SELECT id FROM automation_proposals
         WHERE status = 'active' AND NOT is_cancelling
           AND ($1::text IS NULL OR network = $1) AND ($2::text IS NULL OR owner = $2) AND id > $3
-        ORDER BY id LIMIT $4 FOR UPDATE SKIP LOCKED
+        ORDER BY id LIMIT $4
         """,
         None if network is None else network.value,
         owner,

@@ -159,6 +159,9 @@ async def settle_plan(db: Connection, plan: StoredPlan, now: datetime) -> Stored
         return plan
     is_paused, has_runs = plan.state is ProposalState.PAUSED, plan.counters.runs_left > 0
     if is_paused:
+        await run_store.withdraw_waiting(
+            db, plan.terms.id, reason=plan.reason or ProposalTrigger.PAUSE.value, keeps_begun=True
+        )
         await held_legs.hold_waiting(db, plan.terms.id)
         has_next = has_runs or await find_next(db, plan.terms, now) is not None
     else:
