@@ -11,10 +11,16 @@ from farebox.automation.lifecycle import run_history_store
 from farebox.automation.lifecycle.repeat_run import RunRepeat
 from farebox.automation.lifecycle.stop_plans import PausedPlans, pause_plans
 from farebox.automation.plans import proposal_store
-from farebox.automation.plans.proposal_state import PauseReason, ProposalState, ProposalTrigger
+from farebox.automation.plans.proposal_state import (
+    PauseReason,
+    ProposalFacts,
+    ProposalState,
+    ProposalTrigger,
+)
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs import held_legs, run_store, unresolved_runs
+from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Attempt, Run
 from farebox.automation.runs.run_journal import PLAN_STOPPED, RunJournal
@@ -191,11 +197,45 @@ async def test_plan_that_is_being_moved_is_paused_too(
     assert await pausing == PausedPlans(len(plans), ())
 
 
+async def test_plan_that_is_cancelled_meanwhile_is_not_paused(
+    database: Database, clock: ManualClock
+) -> None:
+    """Else nothing cancels it when the run that is under way has ended."""
+    plan = await activate(database)
+    async with database.transaction() as db:
+        locked = await proposal_store.lock_plan(db, plan.terms.id)
+        assert locked is not None
+        pausing = asyncio.create_task(
+            pause_plans(database, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
+        )
+        await until_lock_is_waited_for(database)
+        facts = ProposalFacts(has_unresolved_run=True)
+        await move_plan(db, locked, ProposalTrigger.CANCEL, facts, now=clock.now())
+    assert await pausing == PausedPlans(0, ())
+    assert (await read_plan(database, plan)).is_cancelling
+
+
+async def test_plan_that_is_held_for_long_stops_no_other_one(
+    database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *others = sorted([await activate(database) for _ in range(3)], key=_id_of)
+    lock = proposal_store.lock_plan
+
+    async def lock_others(db: Connection, proposal_id: str) -> StoredPlan | None:
+        if proposal_id == first.terms.id:
+            raise TimeoutError
+        return await lock(db, proposal_id)
+
+    monkeypatch.setattr(proposal_store, "lock_plan", lock_others)
+    paused = await pause_plans(database, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
+    assert paused == PausedPlans(len(others), (first.terms.id,))
+
+
 async def test_outage_ends_the_pause_of_many_plans(
     database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is no fault of a plan."""
-    for _ in range(2):
+    for _ in range(3):
         await activate(database)
 
     async def lose_connection(db: Connection, proposal_id: str) -> None:

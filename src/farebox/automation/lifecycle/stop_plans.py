@@ -38,13 +38,13 @@ async def pause_plans(
 ) -> PausedPlans:
     """Pause every active plan of a network, or of an owner, one transaction for each.
 
-    A transaction that is under way is left to end; the other legs of its run wait. A plan that
-    cannot be paused stops no other one.
+    A transaction that is under way is left to end; the other legs of its run wait where it lands. A
+    plan that cannot be paused, or that another transaction holds for long, stops no other one.
 
     Raises:
-        DatabaseUnavailable: those paused so far stay paused.
+        DatabaseUnavailable: of two plans in a row; those paused so far stay paused.
     """
-    count, failed, after = 0, list[str](), ""
+    count, failed, after, is_away = 0, list[str](), "", False
     while True:
         async with database.connection() as db:
             found = await upkeep_store.list_active(
@@ -53,9 +53,11 @@ async def pause_plans(
         for proposal_id in found:
             try:
                 count += await _pause(database, clock, proposal_id, reason)
-            except Outage:
-                raise
-            except Exception:
+                is_away = False
+            except Exception as error:
+                if is_away and isinstance(error, Outage):
+                    raise
+                is_away = isinstance(error, Outage)
                 log.exception("automation.plan_not_paused", plan=proposal_id)
                 failed.append(proposal_id)
         if len(found) < _BATCH:
@@ -66,7 +68,7 @@ async def pause_plans(
 async def _pause(database: Database, clock: Clock, proposal_id: str, reason: PauseReason) -> bool:
     async with database.transaction() as db:
         plan = await proposal_store.lock_plan(db, proposal_id)
-        facts = ProposalFacts()
+        facts = ProposalFacts(is_cancelling=plan is not None and plan.is_cancelling)
         if plan is None or not may_move(plan.state, ProposalTrigger.PAUSE, facts):
             return False
         await move_plan(
