@@ -2,14 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from datetime import timedelta
 from typing import Final, TypeVar
 
 from e2e.automation_cases import MANDATE, PRESIGNED, Case, Timing, plan_body
 from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind
-from farebox.automation.runs.run_state import RunState
+from farebox.automation.runs.run_state import LEASED_STATES, WAITING_STATES, RunState
 from prove.owner_desk import PlanOwner
 from prove.owner_hostile import Deeds
 from prove.owner_stage import OwnerStage
@@ -23,8 +23,6 @@ _BEGUN_WITHIN_S: Final = 15.0
 _CLAIM_HELD_S: Final = 3.0  # at most, for a change
 _CHANGE_HELD_S: Final = 1.0  # for a claim
 _LOOK_S: Final = 0.02
-_WAITING: Final = (RunState.SCHEDULED, RunState.DEFERRED, RunState.RETRY_WAIT)
-_CLAIMED: Final = (RunState.CLAIMED, RunState.CHECKING, RunState.BUILDING)
 
 
 class ClaimBesideChange:
@@ -60,17 +58,17 @@ class ClaimBesideChange:
 
     async def has_begun(self) -> bool:
         """Whether a leg of a run has landed, and another one waits."""
-        return await self._has_legs(_WAITING)
+        return await self._has_legs(WAITING_STATES)
 
     async def _look_until_claimed(self) -> bool:
         until = time.monotonic() + _CHANGE_HELD_S
         while time.monotonic() < until:
-            if await self._has_legs(_CLAIMED):
+            if await self._has_legs(LEASED_STATES):
                 return True
             await asyncio.sleep(_LOOK_S)
         return False
 
-    async def _has_legs(self, states: tuple[RunState, ...]) -> bool:
+    async def _has_legs(self, states: Collection[RunState]) -> bool:
         rows = await self._stage.environment.query(
             "SELECT run_index FROM automation_runs WHERE proposal_id = $1 GROUP BY run_index"
             " HAVING bool_or(state = 'succeeded') AND bool_or(state = ANY ($2))",

@@ -8,6 +8,7 @@ from typing import Any, Final
 from stellar_sdk import FeeBumpTransactionEnvelope, TransactionBuilder, xdr
 
 from farebox.automation.paymaster.budget_store import AutomationBudgets, SpendScope
+from farebox.automation.plans.proposal_state import TERMINAL_STATES
 from farebox.kernel.amounts import Stroops
 from prove.owner_stage import OwnerStage
 from prove.payment_check import read_ledger
@@ -168,9 +169,9 @@ async def judge_runs(stage: OwnerStage) -> list[OwnerFinding]:
         """
         SELECT r.id, r.state, r.error_code, p.status FROM automation_runs r
         JOIN automation_proposals p ON p.id = r.proposal_id
-        WHERE p.status IN ('cancelled', 'completed', 'expired', 'failed')
-          AND r.finished_at IS NULL
-        """
+        WHERE p.status = ANY ($1) AND r.finished_at IS NULL
+        """,
+        [each.value for each in TERMINAL_STATES],
     )
     charged = await stage.environment.query(
         """

@@ -67,7 +67,7 @@ def list_plans(network: Network | None, owner: str | None, status: str | None) -
 def pause(network: Network | None, owner: str | None) -> None:
     """Pause every active plan of a network or an owner: only resume lets them go on.
 
-    Exit code 1 names the plans that could not be paused: the log says why.
+    Exit code 1 names the plans that could not be paused.
     """
     target = _target(network, owner)
 

@@ -22,7 +22,7 @@ from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs import claim_store, run_store
 from farebox.automation.runs.move_plan import move_plan
-from farebox.automation.runs.run import Attempt, AttemptOutcome, Run
+from farebox.automation.runs.run import AttemptOutcome, Run
 from farebox.automation.runs.run_journal import (
     PLAN_STOPPED,
     AttemptRecording,
@@ -35,11 +35,11 @@ from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
 from store.automation.test_held_legs import CONTINUE, begun, journal_of, move, states
 from store.automation.test_new_quote import SOON, begin, build, once, succeed
+from store.automation.test_paused_runs import attempt_of
 from support.automation import draft_plan, read_plan, read_runs
-from support.claims import signed_envelope
-from support.journal_rows import party
 from support.manual_clock import START, ManualClock
 from support.run_payments import PER_RUN, balance, propose
+from support.waiting import until_lock_is_waited_for
 
 Meanwhile = Callable[[], Awaitable[None]]
 LOST: Final = SOON + timedelta(minutes=2)  # the leases of a dead process have passed
@@ -74,14 +74,6 @@ async def release(database: Database, at: datetime) -> int:
     """How many runs of dead processes are given back."""
     async with database.connection() as db:
         return await claim_store.release_lost(db, Network.TESTNET, now=at, limit=50)
-
-
-def attempt_of(run: Run) -> Attempt:
-    """An envelope for a run."""
-    number = 3_000 + run.leg_index
-    inner = number.to_bytes(32)
-    sent = signed_envelope(number, source=party(number), fee=900, inner_hash=inner)
-    return Attempt(run.id, run.attempts + 1, sent, None, 1, START.date())
 
 
 async def three_legs(
@@ -146,7 +138,7 @@ async def test_leg_whose_plan_is_cancelled_while_it_stops_is_not_left_waiting(
     async def stop_meanwhile() -> None:
         upgraded = PauseReason.TARGET_UPGRADED
         stopping.append(asyncio.create_task(journal.stop(run, upgraded.value, upgraded)))
-        await asyncio.sleep(0.2)
+        await until_lock_is_waited_for(database)
 
     await cancel(database, plan, stop_meanwhile)
     await stopping[0]
@@ -162,7 +154,7 @@ async def test_run_that_a_pause_has_cut_short_is_not_sent_after_the_resume(
     run = await build(journal, database, SOON)
     await move(database, plan, ProposalTrigger.PAUSE, SOON)
     await move(database, plan, ProposalTrigger.RESUME, SOON)
-    recorded = await journal.record_attempt(run, attempt_of(run), b"sealed")
+    recorded = await journal.record_attempt(run, attempt_of(run, 1), b"sealed")
     assert recorded is AttemptRecording.PLAN_STOPPED
     await journal.stop(run, PLAN_STOPPED)
     now = await read_plan(database, plan)
@@ -210,7 +202,7 @@ async def test_lease_of_a_new_holder_does_not_end_when_the_old_one_asks(
     await begin(database, once())
     journal = journal_of(database, clock, SOON)
     run = await build(journal, database, SOON)
-    run_or_why = await journal.record_attempt(run, attempt_of(run), b"sealed")
+    run_or_why = await journal.record_attempt(run, attempt_of(run, 1), b"sealed")
     assert isinstance(run_or_why, Run)
     until = LOST + timedelta(seconds=60)
     async with database.transaction() as db:
@@ -218,7 +210,7 @@ async def test_lease_of_a_new_holder_does_not_end_when_the_old_one_asks(
             db, Network.TESTNET, count=1, holder="b", now=LOST, until=until
         )
         asking = asyncio.create_task(journal.look_later(run_or_why, timedelta(hours=1)))
-        await asyncio.sleep(0.2)
+        await until_lock_is_waited_for(database)
     assert await asking is None
     async with database.connection() as db:
         lease = await db.fetchrow("SELECT holder, until FROM automation_leases")
@@ -232,7 +224,7 @@ async def test_plan_that_its_owner_paused_waits_for_the_operator_when_a_run_is_a
     plan = await begin(database, draft_plan())
     journal = journal_of(database, clock, START)
     run = await build(journal, database, START)
-    attempt = attempt_of(run)
+    attempt = attempt_of(run, 1)
     async with database.connection() as db:
         await db.execute(
             "INSERT INTO automation_channels"

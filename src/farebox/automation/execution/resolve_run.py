@@ -222,7 +222,10 @@ class RunResolver:
         """End the search; an envelope that is dead has cost nothing, whoever else made the run."""
         after = replace(run, reason=OUTCOME_UNKNOWN)
         ended = EndedAttempt(attempt, outcome, OUTCOME_UNKNOWN)
-        return await self._journal.move(run, RunTrigger.ABANDON, after, RunEnd(ended))
+        abandoned = await self._journal.move(run, RunTrigger.ABANDON, after, RunEnd(ended))
+        if abandoned is not None:
+            log.error("automation.run_abandoned", alarm="automation_run_abandoned", run=run.id)
+        return abandoned
 
 
 def pause_before_look(age: timedelta) -> timedelta:

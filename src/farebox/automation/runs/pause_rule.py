@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-import structlog
-
 from farebox.automation.plans.proposal_state import PauseReason
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs.classify_error import lacks_balance
@@ -14,15 +12,12 @@ from farebox.automation.runs.run_state import RunEffect
 
 _MOST_CEILINGS: Final = 2
 
-log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
-
 
 def find_pause_reason(
     plan: StoredPlan, run: Run, effects: Sequence[RunEffect]
 ) -> PauseReason | None:
     """Why the plan pauses by itself now; None where it does not."""
     if RunEffect.RAISE_ALARM in effects:
-        log.error("automation.run_abandoned", alarm="automation_run_abandoned", run=run.id)
         return PauseReason.OUTCOME_UNKNOWN
     if RunEffect.STOP_PLAN in effects:
         return PauseReason.SESSION_DRIFT

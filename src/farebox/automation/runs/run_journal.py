@@ -274,13 +274,13 @@ class RunJournal:
             if end.refused is not None:
                 charge = await _read_charge(db, run, end.refused)
                 if await budget_store.has_room(db, charge, self._budgets):
-                    await run_store.make_due(db, run.id, now)  # it was given back meanwhile
+                    await run_store.make_due(db, run.id, now)  # it was released meanwhile
         return after
 
     async def stop(self, run: Run, reason: str, pause: PauseReason | None = None) -> Run | None:
         """End a claimed run that its plan does not make now; None when the lease was lost.
 
-        A leg of a run that has begun waits for the resume, or its deadline. `pause`: of the plan.
+        A leg of a started run waits for the resume, or its deadline. `pause` pauses the plan.
 
         Raises:
             DatabaseUnavailable: as `move`.

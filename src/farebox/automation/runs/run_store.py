@@ -339,7 +339,7 @@ async def is_between_legs(db: Connection, proposal_id: str) -> bool:
 async def lock_due_run(db: Connection, proposal_id: str) -> bool:
     """Lock the one run of a locked plan that is due or in progress; whether it is in progress.
 
-    Until the transaction ends no scheduler claims it, and none gives back one of a dead process.
+    Until the transaction ends no scheduler claims it, and none releases one of a dead process.
     """
     found = await db.fetchval(
         """
