@@ -130,7 +130,7 @@ async def test_leg_of_a_dead_process_is_given_back_after_the_cancellation_and_en
 async def test_leg_whose_plan_is_cancelled_while_it_stops_is_not_left_waiting(
     database: Database, clock: ManualClock
 ) -> None:
-    """The journal decides by the plan that it read before the cancellation."""
+    """The journal decides by the plan that it locks."""
     plan, journal = await begun(database, clock)
     run = await build(journal, database, SOON)
     stopping: list[asyncio.Task[Run | None]] = []
@@ -144,6 +144,41 @@ async def test_leg_whose_plan_is_cancelled_while_it_stops_is_not_left_waiting(
     await stopping[0]
     assert await states(database, plan) == ["succeeded", "skipped", "skipped"]
     assert (await read_plan(database, plan)).state is ProposalState.CANCELLED
+
+
+@pytest.mark.parametrize("is_resumed", [False, True])
+@pytest.mark.parametrize("legs", [1, 3])
+async def test_run_whose_plan_is_resumed_while_it_stops_is_made(
+    database: Database, clock: ManualClock, is_resumed: bool, legs: int
+) -> None:
+    """Its envelope died while the plan was paused; its other legs wait, and are charged."""
+    plan = await begin(database, once(legs=legs, on_leg_error=CONTINUE).but(auth_limit=30))
+    journal = journal_of(database, clock, SOON)
+    run = await build(journal, database, SOON)
+    attempt = attempt_of(run, 50)
+    sent = await journal.record_attempt(run, attempt, b"sealed")
+    assert isinstance(sent, Run)
+    await move(database, plan, ProposalTrigger.PAUSE, SOON)
+    dead = RunEnd(EndedAttempt(attempt, AttemptOutcome.DEAD))
+    later = replace(sent.without_channel(), due_at=SOON)
+    assert await journal.move(sent, RunTrigger.RETRY, later, dead) is not None
+    run = await build(journal, database, SOON)
+    if is_resumed:
+        async with database.transaction() as db:
+            locked = await proposal_store.lock_plan(db, plan.terms.id)
+            assert locked is not None
+            stopping = asyncio.create_task(journal.stop(run, PLAN_STOPPED))
+            await until_lock_is_waited_for(database)
+            facts = ProposalFacts(runs_left=locked.counters.runs_left)
+            await move_plan(db, locked, ProposalTrigger.RESUME, facts, now=SOON)
+        await stopping
+        for _ in range(legs):
+            await succeed(journal, await build(journal, database, SOON))
+        assert await states(database, plan) == ["succeeded"] * legs
+    else:
+        await journal.stop(run, PLAN_STOPPED)
+        assert await states(database, plan) == ["skipped"] * legs
+    assert (await read_plan(database, plan)).counters.runs_consumed == is_resumed
 
 
 async def test_run_that_a_pause_has_cut_short_is_not_sent_after_the_resume(

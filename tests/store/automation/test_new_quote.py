@@ -74,7 +74,7 @@ async def succeed(journal: RunJournal, run: Run) -> None:
     inner = (1_000 + run.leg_index).to_bytes(32)
     source = party(run.leg_index + 1)
     sent = signed_envelope(run.leg_index + 1, source=source, fee=900, inner_hash=inner)
-    attempt = Attempt(run.id, 1, sent, None, 1, START.date())
+    attempt = Attempt(run.id, run.attempts + 1, sent, None, 1, START.date())
     recorded = await journal.record_attempt(run, attempt, b"sealed")
     assert isinstance(recorded, Run)
     ended = EndedAttempt(attempt, AttemptOutcome.SUCCESS, None, Stroops(900))

@@ -1,13 +1,14 @@
 """The legs of a run that has begun: they wait while its plan is paused, and may be repeated."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from farebox.automation.plans.proposal_state import PauseReason, ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.runs.claim_store import find_run
 from farebox.automation.runs.run import Run
-from farebox.automation.runs.run_store import HAS_BEGUN, find_last_used
+from farebox.automation.runs.run_store import HAS_BEGUN, find_last_used, was_withdrawn
 from farebox.storage.pool import Connection
 
 MOST_ATTEMPTS: Final = 50  # of one leg, its repetitions included
@@ -49,14 +50,25 @@ async def release_held(db: Connection, proposal_id: str) -> None:
     )
 
 
-def hold(run: Run) -> Run:
-    """A leg that was claimed, as it waits until its plan is resumed (`hold_waiting`)."""
-    due_at = run.deadline_at + _AFTER_DEADLINE
-    return replace(run.without_channel(), due_at=due_at, error_class=None, error_code=None)
+async def find_due(
+    db: Connection, plan: StoredPlan, run: Run, *, pause: PauseReason | None, now: datetime
+) -> datetime | None:
+    """When a claimed run is due that its locked plan does not make now; None: it is withdrawn.
+
+    A run that has begun waits while the plan is paused, or pauses by `pause`, until just after its
+    deadline. One that may be made again is due at once: the plan was resumed meanwhile.
+    """
+    stored = await find_run(db, run.id)
+    may_go_on = stored is not None and plan.may_make(is_charged=stored.is_charged)
+    is_paused = plan.state is ProposalState.PAUSED and not plan.is_cancelling
+    if may_go_on and pause is None:
+        is_withdrawn = plan.terms.legs > 1 and await was_withdrawn(db, run)
+        return None if is_withdrawn else now
+    is_held = (may_go_on or is_paused) and await _has_begun(db, run)
+    return run.deadline_at + _AFTER_DEADLINE if is_held else None
 
 
-async def has_begun(db: Connection, run: Run) -> bool:
-    """Whether another leg of the run has landed, or may have, or the run has used its credit."""
+async def _has_begun(db: Connection, run: Run) -> bool:
     found: bool | None = await db.fetchval(
         f"SELECT {HAS_BEGUN} FROM automation_runs r WHERE r.id = $1",  # noqa: S608 - a literal
         run.id,

@@ -19,7 +19,6 @@ from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import (
     PauseReason,
     ProposalFacts,
-    ProposalState,
     ProposalTrigger,
 )
 from farebox.automation.plans.proposal_transitions import may_move
@@ -250,32 +249,9 @@ class RunJournal:
         Raises:
             DatabaseUnavailable: whether it changed is not known; recovery finds it.
         """
-        transition = move_run(run.state, trigger)
-        now = self._clock.now()
-        after = replace(after, state=transition.to)
-        if after.is_final:
-            after = replace(after, due_at=None)
         async with self._database.transaction() as db:
             plan = await proposal_store.lock_plan(db, run.proposal_id)
-            if plan is None:
-                return None
-            if after.is_final:
-                after = self._sign(plan, after, end)
-            if not await run_store.save_run(db, run, after):
-                return None
-            await self._end_attempt(db, end.ended)
-            await self._free_channel(db, run, after, transition.effects, end.ended)
-            if after.state is RunState.SUCCEEDED and plan.terms.mode is AuthorityMode.PRESIGNED:
-                await presigned_store.mark_used(
-                    db, plan.terms.id, run_index=run.run_index, leg_index=run.leg_index
-                )
-            await add_run_event(db, after)
-            await self._follow(db, plan, run, after, transition.effects, end, now)
-            if end.refused is not None:
-                charge = await _read_charge(db, run, end.refused)
-                if await budget_store.has_room(db, charge, self._budgets):
-                    await run_store.make_due(db, run.id, now)  # it was released meanwhile
-        return after
+            return None if plan is None else await self._move(db, plan, run, trigger, after, end)
 
     async def stop(self, run: Run, reason: str, pause: PauseReason | None = None) -> Run | None:
         """End a claimed run that its plan does not make now; None when the lease was lost.
@@ -285,17 +261,47 @@ class RunJournal:
         Raises:
             DatabaseUnavailable: as `move`.
         """
-        async with self._database.connection() as db:
-            plan = await proposal_store.find_plan(db, run.proposal_id)
-            stored = await claim_store.find_run(db, run.id)
-            if plan is None or stored is None:
-                return None
-            is_held = await held_legs.has_begun(db, run) and not plan.is_cancelling
-        goes_on = plan.may_make(is_charged=stored.is_charged)
         after, end = replace(run.without_channel(), reason=reason), RunEnd(pause=pause)
-        if is_held and (goes_on or plan.state is ProposalState.PAUSED):
-            return await self.move(run, RunTrigger.DEFER, held_legs.hold(after), end)
-        return await self.move(run, RunTrigger.WITHDRAW, after, end)
+        async with self._database.transaction() as db:
+            plan = await proposal_store.lock_plan(db, run.proposal_id)
+            if plan is None:
+                return None
+            due_at = await held_legs.find_due(db, plan, run, pause=pause, now=self._clock.now())
+            if due_at is None:
+                return await self._move(db, plan, run, RunTrigger.WITHDRAW, after, end)
+            after = replace(after, due_at=due_at, error_class=None, error_code=None)
+            return await self._move(db, plan, run, RunTrigger.DEFER, after, end)
+
+    async def _move(
+        self,
+        db: Connection,
+        plan: StoredPlan,
+        run: Run,
+        trigger: RunTrigger,
+        after: Run,
+        end: RunEnd,
+    ) -> Run | None:
+        """Change a run of a locked plan; None when the lease was lost."""
+        transition = move_run(run.state, trigger)
+        now = self._clock.now()
+        after = replace(after, state=transition.to)
+        if after.is_final:
+            after = self._sign(plan, replace(after, due_at=None), end)
+        if not await run_store.save_run(db, run, after):
+            return None
+        await self._end_attempt(db, end.ended)
+        await self._free_channel(db, run, after, transition.effects, end.ended)
+        if after.state is RunState.SUCCEEDED and plan.terms.mode is AuthorityMode.PRESIGNED:
+            await presigned_store.mark_used(
+                db, plan.terms.id, run_index=run.run_index, leg_index=run.leg_index
+            )
+        await add_run_event(db, after)
+        await self._follow(db, plan, run, after, transition.effects, end, now)
+        if end.refused is not None:
+            charge = await _read_charge(db, run, end.refused)
+            if await budget_store.has_room(db, charge, self._budgets):
+                await run_store.make_due(db, run.id, now)  # it was released meanwhile
+        return after
 
     async def _follow(
         self,
@@ -336,8 +342,6 @@ class RunJournal:
             )
         elif after.is_final or plan.is_cancelling:
             await settle_plan(db, plan, now)
-        elif after.reason == PLAN_STOPPED and plan.state is ProposalState.ACTIVE:
-            await run_store.make_due(db, after.id, now)  # it was resumed meanwhile
 
     async def _end_attempt(self, db: Connection, ended: EndedAttempt | None) -> None:
         """Record an attempt's outcome, and give back what it did not cost.
