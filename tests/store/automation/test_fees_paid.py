@@ -31,7 +31,8 @@ from farebox.automation.runs import claim_store, run_store
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Attempt, AttemptOutcome, Run
-from farebox.automation.runs.run_journal import EndedAttempt, RunEnd, RunJournal
+from farebox.automation.runs.run_end import EndedAttempt, RunEnd
+from farebox.automation.runs.run_journal import RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.caller import OwnerId

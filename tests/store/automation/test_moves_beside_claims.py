@@ -23,18 +23,14 @@ from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs import claim_store, run_store
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.runs.run import AttemptOutcome, Run
-from farebox.automation.runs.run_journal import (
-    PLAN_STOPPED,
-    AttemptRecording,
-    EndedAttempt,
-    RunEnd,
-    RunJournal,
-)
+from farebox.automation.runs.run_end import EndedAttempt, RunEnd
+from farebox.automation.runs.run_journal import PLAN_STOPPED, AttemptRecording, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
+from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
 from store.automation.test_held_legs import CONTINUE, begun, journal_of, move, states
-from store.automation.test_new_quote import SOON, begin, build, once, succeed
+from store.automation.test_new_quote import SOON, begin, build, once, refuse, succeed
 from store.automation.test_paused_runs import attempt_of
 from support.automation import draft_plan, read_plan, read_runs
 from support.manual_clock import START, ManualClock
@@ -206,6 +202,24 @@ async def test_control_run_that_no_pause_has_cut_short_is_sent(
     for _ in range(legs):
         await succeed(journal, await build(journal, database, SOON))
     assert await states(database, plan) == ["succeeded"] * legs
+
+
+async def test_leg_of_a_run_that_was_charged_while_it_was_built_asks_for_no_new_quote(
+    database: Database, clock: ManualClock
+) -> None:
+    """The pause charged it; the paid runs behind it are not sold again."""
+    rule = LatenessRule(MissedRuns.SKIP, timedelta(hours=1))
+    draft = draft_plan(legs=3).but(on_leg_error=CONTINUE, auth_limit=60, run_limit=3, rule=rule)
+    plan = await begin(database, draft, 3)
+    journal = journal_of(database, clock, START)
+    await succeed(journal, await build(journal, database, START))
+    run = await build(journal, database, START)
+    await move(database, plan, ProposalTrigger.PAUSE, START)
+    await move(database, plan, ProposalTrigger.RESUME, START)
+    await refuse(journal, run)
+    now = await read_plan(database, plan)
+    assert (now.state, now.counters.runs_left) == (ProposalState.ACTIVE, 2)
+    assert await balance(database, plan) == 0
 
 
 async def test_plan_that_is_paid_beside_a_pass_of_the_upkeep_does_not_expire(

@@ -21,7 +21,8 @@ from farebox.automation.runs.materialise import count_free, find_next
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Attempt, AttemptOutcome, Run
-from farebox.automation.runs.run_journal import EndedAttempt, RunEnd, RunJournal
+from farebox.automation.runs.run_end import EndedAttempt, RunEnd
+from farebox.automation.runs.run_journal import RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.automation.schedules.schedule import IntervalSchedule, OnceSchedule

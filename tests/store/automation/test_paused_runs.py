@@ -1,6 +1,7 @@
 """A plan that pauses while legs of several runs wait, of a budget or of a repetition."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -27,6 +28,7 @@ from farebox.automation.runs.run_journal import PLAN_STOPPED, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Connection, Database
 from store.automation.test_held_legs import CONTINUE, begun, fail, journal_of, move
@@ -231,6 +233,18 @@ async def test_plan_that_is_held_for_long_stops_no_other_one(
     assert paused == PausedPlans(len(others), (first.terms.id,))
 
 
+async def test_plans_that_are_held_for_long_stop_no_other_one(
+    database: Database, postgres_url: Secret[str], clock: ManualClock
+) -> None:
+    """Two in a row time out: the database answers, so that it is no outage."""
+    ids = sorted([_id_of(await activate(database)) for _ in range(4)])
+    async with database.transaction() as db, Database(postgres_url, statement_s=0.3) as other:
+        for held in ids[:2]:
+            await proposal_store.lock_plan(db, held)
+        paused = await pause_plans(other, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
+    assert paused == PausedPlans(2, tuple(ids[:2]))
+
+
 async def test_outage_ends_the_pause_of_many_plans(
     database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,12 +252,17 @@ async def test_outage_ends_the_pause_of_many_plans(
     for _ in range(3):
         await activate(database)
 
-    async def lose_connection(db: Connection, proposal_id: str) -> None:
+    async def lose_database(db: Connection, proposal_id: str) -> None:
+        monkeypatch.setattr(Database, "connection", _unavailable)
         await db.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    monkeypatch.setattr(held_legs, "hold_waiting", lose_connection)
+    monkeypatch.setattr(held_legs, "hold_waiting", lose_database)
     with pytest.raises(DatabaseUnavailable):
         await pause_plans(database, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
+
+
+def _unavailable(database: Database) -> AbstractAsyncContextManager[Connection]:
+    raise DatabaseUnavailable(database.name)
 
 
 @pytest.mark.parametrize("trigger", [RunTrigger.WITHDRAW, RunTrigger.REFUSE])

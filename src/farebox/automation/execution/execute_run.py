@@ -27,7 +27,8 @@ from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.materialise import next_poll
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
-from farebox.automation.runs.run_journal import PLAN_STOPPED, RunEnd, RunJournal
+from farebox.automation.runs.run_end import RunEnd
+from farebox.automation.runs.run_journal import PLAN_STOPPED, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.kernel.amounts import Stroops
@@ -180,10 +181,7 @@ class RunExecutor:
         return await self._fail(run, refused.error, refused.code)
 
     async def _ask_new_quote(self, run: Run, refused: RunNotBuilt) -> Run | None:
-        """Fail a run that costs more than was paid for it; its plan pauses for a new quote.
-
-        The failed legs of a run that has used its credit are not sold again: nothing pauses.
-        """
+        """Fail a run that costs more than was paid for it; its plan pauses for a new quote."""
         after = replace(
             run,
             reason=refused.code,
@@ -192,11 +190,8 @@ class RunExecutor:
             attempts=run.attempts + 1,
         )
         end = RunEnd(pause=PauseReason.NEW_QUOTE, fee_now=refused.fee)
-        journal = self._steps.journal
         log.info("automation.fee_above_quote", run=run.id, fee=refused.fee)
-        if run.is_charged:
-            return await journal.move(run, RunTrigger.REFUSE, after)
-        return await journal.move(run, RunTrigger.REFUSE, after, end)
+        return await self._steps.journal.move(run, RunTrigger.REFUSE, after, end)
 
     async def _fail(self, run: Run, error: ErrorClass, code: str) -> Run | None:
         return await self._steps.failures.fail(run, error, code)

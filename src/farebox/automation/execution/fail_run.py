@@ -9,7 +9,8 @@ from farebox.automation.execution.build_run import FEE_CEILING
 from farebox.automation.execution.simulate_run import NO_SLOT
 from farebox.automation.runs.retries import ErrorClass, plan_retry
 from farebox.automation.runs.run import Attempt, Run
-from farebox.automation.runs.run_journal import EndedAttempt, RunEnd, RunJournal
+from farebox.automation.runs.run_end import EndedAttempt, RunEnd
+from farebox.automation.runs.run_journal import RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.kernel.clock import Clock
 

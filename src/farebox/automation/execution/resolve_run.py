@@ -34,7 +34,8 @@ from farebox.automation.runs.effects_check import EffectsMeasured, judge_effects
 from farebox.automation.runs.receipt import ExecutedBy, TokenChange, list_changes
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Attempt, AttemptOutcome, Run
-from farebox.automation.runs.run_journal import EndedAttempt, RunEnd, RunJournal
+from farebox.automation.runs.run_end import EndedAttempt, RunEnd
+from farebox.automation.runs.run_journal import RunJournal
 from farebox.automation.runs.run_state import RunState, RunTrigger
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock

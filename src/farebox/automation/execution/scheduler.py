@@ -164,13 +164,11 @@ class Scheduler:
         if not self._running:
             return
         until = self._clock.now() + LEASE
-        started = set(self._running)
+        started = dict(self._running)
         async with self._database.connection() as db:
             held = await claim_store.extend_leases(db, started, holder=self._holder, until=until)
-        for run_id in started - held:
-            task = self._running.get(run_id)
-            if task is not None:
-                task.cancel()
+        for run_id in started.keys() - held:
+            started[run_id].cancel()  # not the task of one that was claimed again meanwhile
 
     async def _repeat(
         self, step: Callable[[], Coroutine[Any, Any, None]], pause_s: float = 0.0

@@ -38,13 +38,13 @@ async def pause_plans(
 ) -> PausedPlans:
     """Pause every active plan of a network, or of an owner, one transaction for each.
 
-    A transaction that is under way is left to end; the other legs of its run wait where it lands. A
-    plan that cannot be paused, or that another transaction holds for long, stops no other one.
+    A transaction that is under way is left to end; the other legs of its run wait where it lands.
+    Plans that cannot be paused, or that other transactions hold for long, stop no other one.
 
     Raises:
-        DatabaseUnavailable: of two plans in a row; those paused so far stay paused.
+        DatabaseUnavailable: the database answers nothing; those paused so far stay paused.
     """
-    count, failed, after, is_away = 0, list[str](), "", False
+    count, failed, after = 0, list[str](), ""
     while True:
         async with database.connection() as db:
             found = await upkeep_store.list_active(
@@ -53,11 +53,9 @@ async def pause_plans(
         for proposal_id in found:
             try:
                 count += await _pause(database, clock, proposal_id, reason)
-                is_away = False
             except Exception as error:
-                if is_away and isinstance(error, Outage):
-                    raise
-                is_away = isinstance(error, Outage)
+                if isinstance(error, Outage):
+                    await _ask_database(database)
                 log.exception("automation.plan_not_paused", plan=proposal_id)
                 failed.append(proposal_id)
         if len(found) < _BATCH:
@@ -75,3 +73,9 @@ async def _pause(database: Database, clock: Clock, proposal_id: str, reason: Pau
             db, plan, ProposalTrigger.PAUSE, facts, now=clock.now(), reason=reason.value
         )
     return True
+
+
+async def _ask_database(database: Database) -> None:
+    """Raise `DatabaseUnavailable` where the fault is not one plan's."""
+    async with database.connection() as db:
+        await db.fetchval("SELECT 1")

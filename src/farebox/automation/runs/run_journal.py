@@ -5,7 +5,7 @@ one transaction for each change. The plan's row is locked before the run's.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
@@ -29,12 +29,12 @@ from farebox.automation.runs.event_store import add_run_event
 from farebox.automation.runs.finish_leg import finish_leg
 from farebox.automation.runs.move_plan import move_plan, settle_plan
 from farebox.automation.runs.pause_rule import find_pause_reason
-from farebox.automation.runs.receipt import TokenChange
 from farebox.automation.runs.receipts import ReceiptSigner, sign_receipt
 from farebox.automation.runs.run import Attempt, AttemptOutcome, Run
+from farebox.automation.runs.run_end import EndedAttempt, RunEnd
 from farebox.automation.runs.run_state import RunEffect, RunState, RunTrigger, move_run
 from farebox.automation.runs.session_codes import CLOSED
-from farebox.kernel.amounts import NO_STROOPS, Stroops
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
 from farebox.storage.pool import Connection, Database
@@ -69,40 +69,6 @@ class _NotRecorded(Exception):
     def __init__(self, why: AttemptRecording) -> None:
         super().__init__(why)
         self.why = why
-
-
-@dataclass(frozen=True, slots=True)
-class EndedAttempt:
-    """An attempt's envelope and its outcome; `uses_sequence`: its number is used on the ledger."""
-
-    attempt: Attempt
-    outcome: AttemptOutcome
-    error_code: str | None = None
-    fee_charged: Stroops = NO_STROOPS
-
-    @property
-    def uses_sequence(self) -> bool:
-        """Whether its number is used on the ledger."""
-        return self.outcome in (AttemptOutcome.SUCCESS, AttemptOutcome.FAILED)
-
-
-@dataclass(frozen=True, slots=True)
-class RunEnd:
-    """What besides its row follows from a run's change.
-
-    `changes` are the account's token movements, `closed_at` the ledger's close. `pause` pauses the
-    plan, whatever the breaker says; `hits_ceiling` counts towards the fee ceiling's pause.
-    `fee_now` is what a transaction costs now, where the plan pauses for a new quote. `refused` is
-    an attempt that did not fit a budget: where it fits by now, the run is due at once.
-    """
-
-    ended: EndedAttempt | None = None
-    changes: tuple[TokenChange, ...] = ()
-    closed_at: datetime | None = None
-    pause: PauseReason | None = None
-    hits_ceiling: bool = False
-    fee_now: Stroops | None = None
-    refused: Attempt | None = None
 
 
 PLAN_STOPPED = "plan_stopped"  # the reason of a run
@@ -322,7 +288,10 @@ class RunJournal:
         if counters != plan.counters:
             plan = replace(plan, counters=counters)
             await proposal_store.write_counters(db, plan.terms.id, counters)
-        reason = end.pause or find_pause_reason(plan, after, effects)
+        pause = end.pause
+        if pause is PauseReason.NEW_QUOTE and await run_store.is_charged(db, after.id):
+            pause = None  # the legs of a run that has used its credit are not sold again
+        reason = pause or find_pause_reason(plan, after, effects)
         facts = ProposalFacts(
             is_cancelling=plan.is_cancelling,
             has_unresolved_run=await run_store.lock_due_run(db, plan.terms.id),

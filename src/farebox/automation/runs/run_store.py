@@ -336,6 +336,12 @@ async def is_between_legs(db: Connection, proposal_id: str) -> bool:
     return found
 
 
+async def is_charged(db: Connection, run_id: str) -> bool:
+    """Whether a run has used its credit, by the row of a leg."""
+    found = await db.fetchval("SELECT is_charged FROM automation_runs WHERE id = $1", run_id)
+    return found is True
+
+
 async def lock_due_run(db: Connection, proposal_id: str) -> bool:
     """Lock the one run of a locked plan that is due or in progress; whether it is in progress.
 
