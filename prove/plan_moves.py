@@ -81,6 +81,7 @@ class GameBoard:
     rng: random.Random
     plans: dict[str, OwnerId] = field(default_factory=dict)
     grants: dict[str, set[datetime]] = field(default_factory=dict)  # of leases, by holder
+    paid_at: dict[str, datetime] = field(default_factory=dict)
 
     @property
     def plan(self) -> str:
@@ -129,22 +130,26 @@ class Process:
     fates: Sequence[RunFate] = (RunFate.LANDS,)
     behind_s: float = 0.0
     run_index: int = 0  # of a repetition
+    plan: str = ""  # which the owner changes
     database: Database = field(init=False)
     clock: ProcessClock = field(init=False)
     node: GameNode = field(init=False)
     journal: _Journal = field(init=False)
     paused: PausedPlans | None = None
+    active_before: dict[str, int] = field(default_factory=dict)  # with the number of its events
 
     def __post_init__(self) -> None:
+        self.plan = self.plan or self.board.plan
         self.database = GatedDatabase(self.board.database, self.gate)
         self.clock = ProcessClock(self.board.clock, self.gate, behind_s=self.behind_s)
         self.node = GameNode(self.board.ledger, self.clock, self.fates)
         self.journal = _Journal(self.database, self.clock, _NoSigner(), self.board.budgets)
         self.journal.granted = self.board.grants.setdefault(self.name, set())
 
-    def caller(self, plan: str) -> Caller:
-        """The owner of a plan."""
-        return Caller(self.board.plans[plan], CallerKind.SESSION)
+    @property
+    def caller(self) -> Caller:
+        """The owner of the plan."""
+        return Caller(self.board.plans[self.plan], CallerKind.SESSION)
 
     def executor(self) -> RunExecutor:
         """What executes runs in this process."""
@@ -259,24 +264,27 @@ async def recover_late(process: Process) -> None:
 
 async def pause(process: Process) -> None:
     """The owner pauses the plan."""
-    plan = process.board.plan
-    await process.changes().pause(process.caller(plan), _REQUEST, plan, None)
+    await process.changes().pause(process.caller, _REQUEST, process.plan, None)
 
 
 async def resume(process: Process) -> None:
     """The owner resumes the plan."""
-    plan = process.board.plan
-    await process.changes().resume(process.caller(plan), _REQUEST, plan, None)
+    await process.changes().resume(process.caller, _REQUEST, process.plan, None)
 
 
 async def cancel(process: Process) -> None:
     """The owner cancels the plan."""
-    plan = process.board.plan
-    await process.changes().cancel(process.caller(plan), _REQUEST, plan, None)
+    await process.changes().cancel(process.caller, _REQUEST, process.plan, None)
 
 
 async def stop_all(process: Process) -> None:
     """The operator pauses every plan of the network."""
+    async with process.board.database.connection() as db:
+        active = await db.fetch(
+            "SELECT id, events FROM automation_proposals"
+            " WHERE status = 'active' AND NOT is_cancelling"
+        )
+    process.active_before = {row["id"]: row["events"] for row in active}
     process.paused = await pause_plans(
         process.database, process.clock, NETWORK, reason=PauseReason.OPERATOR
     )
@@ -299,19 +307,18 @@ async def end_search(process: Process) -> None:
 
 async def pay(process: Process) -> None:
     """The owner pays for one more run, or for the plan, from credit."""
-    plan = process.board.plan
     async with process.database.connection() as db:
-        found = await proposal_store.find_plan(db, plan)
+        found = await proposal_store.find_plan(db, process.plan)
     is_top_up = found is not None and found.state is not ProposalState.PROPOSED
-    order = RunOrder(process.caller(plan), plan, "", runs=1, is_top_up=is_top_up)
+    order = RunOrder(process.caller, process.plan, "", runs=1, is_top_up=is_top_up)
     await process.payments().offer(order)
+    process.board.paid_at[process.plan] = process.clock.now()
 
 
 async def repeat(process: Process) -> None:
     """The owner repeats a run."""
-    plan = process.board.plan
     use_case = RunRepeat(process.database, process.clock, process.network())
-    await use_case.repeat(process.caller(plan), _REQUEST, plan, process.run_index)
+    await use_case.repeat(process.caller, _REQUEST, process.plan, process.run_index)
 
 
 async def upkeep(process: Process) -> None:
@@ -323,7 +330,7 @@ async def upkeep_when_overdue(process: Process) -> None:
     """A pass of the upkeep when the state of the plan has expired."""
     async with process.database.connection() as db:
         at: datetime | None = await db.fetchval(
-            "SELECT overdue_at FROM automation_proposals WHERE id = $1", process.board.plan
+            "SELECT overdue_at FROM automation_proposals WHERE id = $1", process.plan
         )
     if at is not None:
         process.board.clock.turn_to(at + _AFTER)

@@ -74,5 +74,7 @@ async def read_game_rows(
     db: "asyncpg.Connection[asyncpg.Record]", now: datetime, **known: Any
 ) -> GameRows:
     """Read all rows; `known` are the other members."""
-    found = {name: [dict(row) for row in await db.fetch(sql)] for name, sql in _QUERIES.items()}
+    found: dict[str, Any] = {
+        name: [dict(row) for row in await db.fetch(sql)] for name, sql in _QUERIES.items()
+    }
     return GameRows(now, **found, **known)

@@ -71,6 +71,7 @@ def judge_books(rows: GameRows) -> list[GameFinding]:
             GameViolation.DUE: _find_wrong_due(rows, plan),
             GameViolation.HELD: _find_wrong_waits(rows, plan),
             GameViolation.CANCEL: _find_wrong_cancel(rows, plan),
+            GameViolation.STOPPED: _find_operators(rows, plan),
             GameViolation.EXPIRED: _find_too_early(rows, plan),
             GameViolation.CUT: _find_cut(rows, plan),
             GameViolation.SKIPPED: _find_skipped(rows, plan),
@@ -208,6 +209,18 @@ def _find_wrong_cancel(rows: GameRows, plan: Row) -> Iterator[str]:
         yield f"it was cancelled and is {plan['status']}"
 
 
+def _find_operators(rows: GameRows, plan: Row) -> Iterator[str]:
+    """Nobody resumes a plan that the operator has paused, before the operator releases it."""
+    is_stopped = False
+    for kind, data in rows.events_of(plan):
+        if kind == "plan.resume" and is_stopped:
+            yield "it was resumed while the operator had stopped it"
+        if kind == "plan.pause":
+            is_stopped = data["reason"] == "operator"
+        elif kind == "plan.released":
+            is_stopped = False
+
+
 def _find_too_early(rows: GameRows, plan: Row) -> Iterator[str]:
     """A plan expires once its time has passed: unpaid, paid and not activated, or at its end."""
     paid_at = rows.paid_at.get(plan["id"])
@@ -254,7 +267,8 @@ def _find_skipped(rows: GameRows, plan: Row) -> Iterator[str]:
         if not any(
             leg["leg_index"] > data["legIndex"] and leg["state"] == "skipped" for leg in legs
         ):
-            yield f"run {data['runIndex']} leg {data['legIndex']} is skipped, and the plan is active"
+            leg = f"run {data['runIndex']} leg {data['legIndex']}"
+            yield f"{leg} is skipped, and the plan is active"
 
 
 def _find_unknown(rows: GameRows, plan: Row) -> Iterator[str]:
