@@ -25,7 +25,7 @@ from farebox.stellar.rpc import LedgerStatus, TransactionFound
 from farebox.submission.fate import Dead, Fate, Indeterminate, SentEnvelope, Unproven
 
 FEE: Final = Stroops(900)  # reserved for an envelope
-COST: Final = Stroops(10)  # what it costs on the ledger
+COST: Final = Stroops(1)  # what it costs on the ledger
 DEAR: Final = Stroops(900_000)  # a transaction, where it costs more than its price covers
 _LEDGER: Final = 1_000
 _FAR: Final = 10 * ATTEMPT_LEDGERS

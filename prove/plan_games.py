@@ -289,7 +289,8 @@ class _Play:
             return False
         before = await self.table.observer.fetchval(_STATE)
         await self._alone(Step(Move.RELEASE))
-        await self._alone(Step(Move.END_SEARCH))
+        if self.game.opening is not Opening.BUDGET:  # what is not known stays reserved
+            await self._alone(Step(Move.END_SEARCH))
         move = Move.RESUME if self.game.end is End.RESUME else Move.CANCEL
         for plan in paused:
             await self._alone(Step(move), plan=plan)

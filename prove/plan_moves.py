@@ -95,11 +95,8 @@ class _Journal(RunJournal):
     granted: set[datetime]
 
     async def look_later(self, run: Run, pause: timedelta) -> Run | None:
-        until = self._clock.now() + pause
-        left = await super().look_later(run, pause)
-        if left is not None:
-            self.granted.add(until)
-        return left
+        self.granted.add(self._clock.now() + pause)
+        return await super().look_later(run, pause)
 
 
 class _Unsealed:
@@ -208,11 +205,11 @@ class _NoFees:
 async def claim_and_execute(process: Process) -> None:
     """Claim the run that is due the longest, and execute it as the scheduler does."""
     now, until = process.clock.now(), process.clock.now() + LEASE
+    process.journal.granted.add(until)
     async with process.database.connection() as db:
         claimed = await claim_store.claim_due(
             db, NETWORK, count=1, holder=process.name, now=now, until=until
         )
-        process.journal.granted.add(until)
     for run in claimed:
         if process.fates[0] is RunFate.UPGRADED:
             await _stop_upgraded(process, run)
@@ -237,12 +234,12 @@ async def _stop_upgraded(process: Process, claimed: Run) -> None:
 async def recover(process: Process) -> None:
     """Take over what dead processes left, as the scheduler does before each claim."""
     now, until = process.clock.now(), process.clock.now() + LEASE
+    process.journal.granted.add(until)
     async with process.database.connection() as db:
         await claim_store.release_lost(db, NETWORK, now=now, limit=BATCH)
         unresolved = await claim_store.claim_unresolved(
             db, NETWORK, count=BATCH, holder=process.name, now=now, until=until
         )
-        process.journal.granted.add(until)
     for run in unresolved:
         async with process.database.connection() as db:
             plan = await proposal_store.find_plan(db, run.proposal_id)
@@ -311,8 +308,9 @@ async def pay(process: Process) -> None:
         found = await proposal_store.find_plan(db, process.plan)
     is_top_up = found is not None and found.state is not ProposalState.PROPOSED
     order = RunOrder(process.caller, process.plan, "", runs=1, is_top_up=is_top_up)
+    at = process.clock.now()
     await process.payments().offer(order)
-    process.board.paid_at[process.plan] = process.clock.now()
+    process.board.paid_at[process.plan] = at
 
 
 async def repeat(process: Process) -> None:

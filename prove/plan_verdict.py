@@ -175,7 +175,9 @@ def _find_wrong_waits(rows: GameRows, plan: Row) -> Iterator[str]:
     if plan["status"] != "paused" or plan["is_cancelling"]:
         return
     for legs in rows.runs_of(plan).values():
-        has_begun = any(leg["is_charged"] or leg["state"] in _HAPPENED for leg in legs)
+        has_begun = any(
+            leg["is_charged"] or leg["state"] in _HAPPENED or _was_busy(leg) for leg in legs
+        )
         for leg in legs:
             if leg["state"] not in WAITING_STATES or _was_busy(leg):
                 continue
