@@ -23,7 +23,7 @@ from farebox.kernel.clock import Clock
 from farebox.storage.pool import Connection, Database
 from prove.plan_script import Opening
 
-MOST_GAMES: Final = 120  # in which a control is caught
+MOST_GAMES: Final = 300  # in which a control is caught
 _AFTER_DEADLINE: Final = timedelta(seconds=1)
 
 
@@ -46,13 +46,13 @@ class GameControl(StrEnum):
 
 _OPENINGS: Final = MappingProxyType(
     {
-        GameControl.UNLOCKED: (Opening.FRESH, Opening.BEGUN, Opening.DIED),
+        GameControl.UNLOCKED: (Opening.BEGUN, Opening.DIED),
         GameControl.ALL_DUE: (Opening.BEGUN,),
-        GameControl.STALE: (Opening.BEGUN, Opening.RETRIED),
-        GameControl.CUT: (Opening.FRESH, Opening.DIED),
+        GameControl.STALE: (Opening.RETRIED,),
+        GameControl.CUT: (Opening.FRESH, Opening.DIED_PAUSED),
         GameControl.OVERDUE: (Opening.UNPAID,),
         GameControl.WAITS: (Opening.BUDGET,),
-        GameControl.UNDONE: (Opening.FRESH, Opening.BEGUN),
+        GameControl.UNDONE: (Opening.DIED,),
     }
 )
 

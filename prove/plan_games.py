@@ -278,13 +278,17 @@ class _Play:
 
     async def _list_open(self) -> Sequence[asyncpg.Record]:
         return await self.table.observer.fetch(
-            "SELECT id, status FROM automation_proposals WHERE status NOT IN"
+            "SELECT id, status, is_cancelling FROM automation_proposals WHERE status NOT IN"
             " ('completed', 'cancelled', 'failed', 'expired') ORDER BY id"
         )
 
     async def _decide_paused(self) -> bool:
         """Let the operator and the owner decide about plans that are paused; whether one moved."""
-        paused = [each["id"] for each in await self._list_open() if each["status"] == "paused"]
+        paused = [
+            each["id"]
+            for each in await self._list_open()
+            if each["status"] == "paused" and not each["is_cancelling"]
+        ]
         if not paused or self.game.end is End.WAIT:
             return False
         before = await self.table.observer.fetchval(_STATE)

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
@@ -32,6 +32,7 @@ from farebox.automation.proposing.availability import Availability
 from farebox.automation.runs import claim_store, unresolved_runs
 from farebox.automation.runs.run import Run
 from farebox.automation.runs.run_journal import PLAN_STOPPED, RunJournal
+from farebox.automation.runs.run_state import RunTrigger
 from farebox.kernel.addresses import account_address, contract_address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import Caller, CallerKind, OwnerId
@@ -68,6 +69,7 @@ class Move(StrEnum):
     REPEAT = "owner repeats a run"
     UPKEEP = "upkeep"
     OVERDUE = "upkeep when the plan is overdue"
+    WAIT = "the leases pass"
 
 
 @dataclass(eq=False, slots=True)
@@ -223,12 +225,13 @@ async def _stop_upgraded(process: Process, claimed: Run) -> None:
     if begun is None:
         return
     run, plan = begun
-    is_due = process.clock.now() <= run.deadline_at
-    if not is_due or not plan.may_make(is_charged=run.is_charged):
-        await process.journal.stop(run, PLAN_STOPPED)
-        return
     upgraded = PauseReason.TARGET_UPGRADED
-    await process.journal.stop(run, upgraded.value, upgraded)
+    if process.clock.now() > run.deadline_at:
+        await process.journal.move(run, RunTrigger.MISS, replace(run, reason="deadline"))
+    elif not plan.may_make(is_charged=run.is_charged):
+        await process.journal.stop(run, PLAN_STOPPED)
+    else:
+        await process.journal.stop(run, upgraded.value, upgraded)
 
 
 async def recover(process: Process) -> None:
@@ -253,9 +256,14 @@ async def recover_and_execute(process: Process) -> None:
     await claim_and_execute(process)
 
 
+async def wait_for_leases(process: Process) -> None:
+    """Nothing happens until the leases of now have passed."""
+    process.board.clock.turn((LEASE + _AFTER).total_seconds())
+
+
 async def recover_late(process: Process) -> None:
     """The same, once the leases of now have passed."""
-    process.board.clock.turn((LEASE + _AFTER).total_seconds())
+    await wait_for_leases(process)
     await recover_and_execute(process)
 
 
@@ -350,5 +358,6 @@ MOVES: Final[Mapping[Move, Callable[[Process], Awaitable[None]]]] = MappingProxy
         Move.REPEAT: repeat,
         Move.UPKEEP: upkeep,
         Move.OVERDUE: upkeep_when_overdue,
+        Move.WAIT: wait_for_leases,
     }
 )

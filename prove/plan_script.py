@@ -15,7 +15,7 @@ GAMES: Final = 60  # of a seed
 _MOST_STOP: Final = 32  # points of most moves
 _MOST_DEATH: Final = 32
 _LEGS: Final = 3
-_RECORDED: Final = (20, 25)  # about the points at which an envelope was recorded
+_RECORDED: Final = (14, 15)  # the points at which an envelope was recorded, and not sent
 
 
 class Opening(StrEnum):
@@ -103,6 +103,18 @@ class Game:
         )
 
 
+_POINTS: Final = {  # of a move, about
+    Move.PAUSE: 16,
+    Move.RESUME: 23,
+    Move.CANCEL: 16,
+    Move.STOP_ALL: 16,
+    Move.RELEASE: 3,
+    Move.END_SEARCH: 16,
+    Move.PAY: 20,
+    Move.REPEAT: 10,
+    Move.UPKEEP: 8,
+    Move.OVERDUE: 12,
+}
 _USUAL: Final = {
     Move.RUN: 8,
     Move.LATE: 4,
@@ -122,21 +134,33 @@ _USUAL: Final = {
 _FIRST: Final = {
     Opening.FRESH: (Move.RUN,),
     Opening.BEGUN: (Move.RUN, Move.PAUSE, Move.CANCEL),
-    Opening.DIED: (Move.LATE,),
+    Opening.DIED: (Move.LATE, Move.STOP_ALL, Move.CANCEL),
     Opening.DIED_PAUSED: (Move.LATE, Move.RESUME),
     Opening.PAUSED: (Move.RESUME,),
     Opening.RETRIED: (Move.RUN, Move.RESUME),
     Opening.FAILED: (Move.REPEAT, Move.RUN),
     Opening.REPEATED: (Move.RUN, Move.REPEAT),
     Opening.UNPAID: (Move.OVERDUE, Move.PAY),
-    Opening.BUDGET: (Move.RUN, Move.LATE),
+    Opening.BUDGET: (Move.RUN,),
     Opening.UNKNOWN: (Move.END_SEARCH, Move.RESUME),
 }
 _SECOND: Final = {
+    Opening.BEGUN: (Move.CANCEL, Move.RUN, Move.PAUSE),
+    Opening.DIED: (Move.CANCEL, Move.LATE),
     Opening.RETRIED: (Move.RESUME, Move.RUN),
     Opening.UNPAID: (Move.PAY, Move.CANCEL),
-    Opening.BUDGET: (Move.LATE,),
+    Opening.BUDGET: (Move.RECOVER,),
+    Opening.DIED_PAUSED: (Move.RESUME, Move.LATE),
 }
+_TURNED: Final = (Opening.FRESH, Opening.BEGUN)  # where a plan is paused and resumed meanwhile
+# the points between which what matters in an opening happens
+_STOPS: Final = {
+    (Opening.UNPAID, Move.OVERDUE): (1, 3),
+    (Opening.BUDGET, Move.RUN): (12, 20),
+    (Opening.RETRIED, Move.RUN): (2, 9),
+    (Opening.BEGUN, Move.CANCEL): (1, 8),
+}
+_EARLY: Final = 5  # points: what a move reads before its locks
 # what is not known stays reserved: no run would fit until the next day
 _NEVER: Final = {(Opening.BUDGET, Move.END_SEARCH)}
 _SENT: Final = (
@@ -173,6 +197,8 @@ def draw_games(seed: int, *, opening: Opening | None = None, count: int = GAMES)
 def _draw_game(seed: int, number: int, opening: Opening) -> Game:
     rng = random.Random(f"game {seed} {number} {opening}")
     legs, is_once = rng.choice((1, _LEGS, _LEGS)), rng.random() < 0.4
+    is_once = is_once and opening is not Opening.UNPAID  # it would be too late for it
+    missed = rng.choice((MissedRuns.SKIP, MissedRuns.CATCH_UP_ALL, MissedRuns.CATCH_UP_ONE))
     return Game(
         seed=seed,
         number=number,
@@ -180,12 +206,12 @@ def _draw_game(seed: int, number: int, opening: Opening) -> Game:
         legs=legs,
         on_leg_error=rng.choice((OnLegError.STOP, OnLegError.CONTINUE, OnLegError.CONTINUE)),
         runs=1 if is_once else rng.randint(1, 3),
-        missed=rng.choice((MissedRuns.SKIP, MissedRuns.CATCH_UP_ALL, MissedRuns.CATCH_UP_ONE)),
+        missed=MissedRuns.CATCH_UP_ALL if opening is Opening.BUDGET else missed,
         is_once=is_once,
         before=tuple(_draw_before(rng, opening, legs)),
         together=tuple(_draw_together(rng, opening)),
         end=rng.choice((End.RESUME, End.RESUME, End.CANCEL, End.WAIT)),
-        is_due=rng.random() < 0.75,
+        is_due=opening is Opening.RETRIED or rng.random() < 0.75,
     )
 
 
@@ -202,7 +228,7 @@ def _draw_before(rng: random.Random, opening: Opening, legs: int) -> list[Step]:
         Opening.DIED: [*first, dies],
         Opening.DIED_PAUSED: [*first, dies, pause],
         Opening.PAUSED: [*first, Step(rng.choice((Move.PAUSE, Move.STOP_ALL)))],
-        Opening.RETRIED: [*first, sent, pause, dead],
+        Opening.RETRIED: [*first[: legs // 2], sent, pause, dead],
         Opening.FAILED: [lands, *[refused] * rng.randint(1, 2 * legs)],
         Opening.REPEATED: [
             *first,
@@ -212,7 +238,7 @@ def _draw_before(rng: random.Random, opening: Opening, legs: int) -> list[Step]:
             *(Step(Move.REPEAT, run_index=each) for each in range(again)),
         ],
         Opening.UNPAID: [],
-        Opening.BUDGET: [sent],
+        Opening.BUDGET: [sent, Step(Move.WAIT)],
         Opening.UNKNOWN: [*first, unproven, *[pause] * (again - 1)],
     }
     return steps[opening]
@@ -226,20 +252,23 @@ def _draw_together(rng: random.Random, opening: Opening) -> list[Step]:
     if rng.random() < 0.6 and opening in _SECOND:
         second = rng.choice([each for each in _SECOND[opening] if each is not first] or [second])
     moves = [first, second]
-    if rng.random() < 0.15:
+    if opening in _TURNED and rng.random() < 0.25:
+        moves = [Move.RUN, Move.PAUSE, Move.RESUME]
+    elif rng.random() < 0.15:
         moves.append(rng.choices(usual, weights)[0])
-    if rng.random() < 0.4:
+    if len(moves) == 2 and rng.random() < 0.4:
         moves.reverse()
     return [_draw_step(rng, move, opening, is_first=not place) for place, move in enumerate(moves)]
 
 
 def _draw_step(rng: random.Random, move: Move, opening: Opening, *, is_first: bool) -> Step:
     fates = _TIGHT if opening is Opening.BUDGET else _ANY
-    if opening is Opening.UNPAID and move is Move.OVERDUE:
-        return Step(move, stops=(rng.randint(1, 3),)) if is_first else Step(move)
     stops: tuple[int, ...] = ()
     if is_first or rng.random() < 0.4:
-        stops = tuple(sorted(rng.sample(range(1, _MOST_STOP), rng.choice((1, 1, 2)))))
+        most = _POINTS.get(move, _MOST_STOP)
+        most = min(most, _EARLY) if move in _POINTS and rng.random() < 0.5 else most
+        least, most = _STOPS.get((opening, move), (1, most))
+        stops = tuple(sorted(rng.sample(range(least, most + 1), min(most, rng.choice((1, 1, 2))))))
     dies = rng.random() < 0.1
     slow = move is Move.STOP_ALL and rng.random() < 0.2
     return Step(

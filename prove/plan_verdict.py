@@ -166,8 +166,17 @@ def _find_wrong_due(rows: GameRows, plan: Row) -> Iterator[str]:
         yield f"{busy} legs are in progress, and {due} are due"
     if plan["status"] in _LIVE and waiting and not due:
         yield f"{waiting} legs wait and none is due"
+    yield from _find_late(rows, plan, legs)
     if plan["status"] in _LIVE and plan["overdue_at"] is None:
         yield f"it is {plan['status']} and nobody looks at it"
+
+
+def _find_late(rows: GameRows, plan: Row, legs: Rows) -> Iterator[str]:
+    """A leg that no error holds back does not wait for its deadline while its plan is active."""
+    for leg in legs if plan["status"] == "active" and not plan["is_cancelling"] else ():
+        is_free = leg["state"] in ("scheduled", "deferred") and leg["error_class"] is None
+        if is_free and leg["due_at"] and leg["due_at"] > max(leg["deadline_at"], rows.now):
+            yield f"{_name(leg)} waits past its deadline, and the plan is active"
 
 
 def _find_wrong_waits(rows: GameRows, plan: Row) -> Iterator[str]:
