@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from unittest.mock import patch
 
+from e2e.machine import say
 from farebox.automation.lifecycle import stop_plans
 from farebox.automation.paymaster import budget_store
 from farebox.automation.plans import proposal_store
@@ -21,9 +22,11 @@ from farebox.automation.runs.run_journal import RunEnd, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.kernel.clock import Clock
 from farebox.storage.pool import Connection, Database
-from prove.plan_script import Opening
+from prove.plan_games import GameTable, play_game
+from prove.plan_script import Game, Opening, draw_games
 
-MOST_GAMES: Final = 300  # in which a control is caught
+_MOST_GAMES: Final = 300  # in which a control is caught
+_SEED: Final = -3  # of the games of all controls
 _AFTER_DEADLINE: Final = timedelta(seconds=1)
 
 
@@ -140,3 +143,26 @@ def broken_by(control: GameControl) -> Iterator[None]:
         for owner, name, broken in _PATCHES[control]:
             stack.enter_context(patch.object(owner, name, broken))
         yield
+
+
+async def are_game_controls_caught(table: GameTable) -> bool:
+    """Whether games find every control, none of them in more than a few hundred."""
+    caught = [await _is_caught(table, control) for control in GameControl]
+    return all(caught)
+
+
+async def _is_caught(table: GameTable, control: GameControl) -> bool:
+    with broken_by(control):
+        for number, game in enumerate(_list_games(control), start=1):
+            outcome = await play_game(table, game)
+            if outcome.is_failed:
+                say(f"control ({control}): found by game {number}: {outcome.findings[0]}")
+                return True
+    say(f"control ({control}): NOT found by {_MOST_GAMES} games")
+    return False
+
+
+def _list_games(control: GameControl) -> Sequence[Game]:
+    each = _MOST_GAMES // len(control.openings)
+    drawn = [draw_games(_SEED, opening=opening, count=each) for opening in control.openings]
+    return [game for games in zip(*drawn, strict=True) for game in games]
