@@ -147,6 +147,8 @@ _FIRST: Final = {
 _SECOND: Final = {
     Opening.BEGUN: (Move.CANCEL, Move.RUN, Move.PAUSE),
     Opening.DIED: (Move.CANCEL, Move.LATE),
+    Opening.FRESH: (Move.LATE, Move.PAUSE, Move.CANCEL),
+    Opening.FAILED: (Move.RUN, Move.REPEAT),
     Opening.RETRIED: (Move.RESUME, Move.RUN),
     Opening.UNPAID: (Move.PAY, Move.CANCEL),
     Opening.BUDGET: (Move.RECOVER,),
@@ -160,6 +162,8 @@ _STOPS: Final = {
     (Opening.RETRIED, Move.RUN): (2, 9),
     (Opening.BEGUN, Move.CANCEL): (1, 8),
 }
+# the points at which a scheduler has no transaction open
+_BETWEEN: Final = {Move.RUN: (1, 4, 5, 6, 14, 15, 16), Move.LATE: (2, 3, 6, 7, 8, 16, 17, 18)}
 _EARLY: Final = 5  # points: what a move reads before its locks
 # what is not known stays reserved: no run would fit until the next day
 _NEVER: Final = {(Opening.BUDGET, Move.END_SEARCH)}
@@ -221,6 +225,7 @@ def _draw_before(rng: random.Random, opening: Opening, legs: int) -> list[Step]:
     sent = Step(Move.RUN, (RunFate.KEPT_DEAD,), dies_at=rng.randint(*_RECORDED))
     unproven, pause = Step(Move.RUN, (RunFate.UNPROVEN,)), Step(Move.PAUSE)
     dead = Step(Move.LATE, (RunFate.DEAD, RunFate.LANDS))
+    lost = Step(Move.LATE, (RunFate.UNPROVEN, RunFate.LANDS))
     first, again = [lands] * rng.randint(0, 2), rng.randint(1, 2)
     steps = {
         Opening.FRESH: [],
@@ -239,7 +244,7 @@ def _draw_before(rng: random.Random, opening: Opening, legs: int) -> list[Step]:
         ],
         Opening.UNPAID: [],
         Opening.BUDGET: [sent, Step(Move.WAIT)],
-        Opening.UNKNOWN: [*first, unproven, *[pause] * (again - 1)],
+        Opening.UNKNOWN: [*first, unproven] if again == 1 else [*first, sent, pause, lost],
     }
     return steps[opening]
 
@@ -268,7 +273,15 @@ def _draw_step(rng: random.Random, move: Move, opening: Opening, *, is_first: bo
         most = _POINTS.get(move, _MOST_STOP)
         most = min(most, _EARLY) if move in _POINTS and rng.random() < 0.5 else most
         least, most = _STOPS.get((opening, move), (1, most))
+        if (opening, move) not in _STOPS and move in _BETWEEN and rng.random() < 0.5:
+            return _fill_step(rng, move, fates, (rng.choice(_BETWEEN[move]),))
         stops = tuple(sorted(rng.sample(range(least, most + 1), min(most, rng.choice((1, 1, 2))))))
+    return _fill_step(rng, move, fates, stops)
+
+
+def _fill_step(
+    rng: random.Random, move: Move, fates: tuple[RunFate, ...], stops: tuple[int, ...]
+) -> Step:
     dies = rng.random() < 0.1
     slow = move is Move.STOP_ALL and rng.random() < 0.2
     return Step(

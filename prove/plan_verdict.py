@@ -23,6 +23,8 @@ _BUSY: Final = LEASED_STATES | UNRESOLVED_STATES
 _HAPPENED: Final = ("succeeded", "submitted", "reconciling")  # or may have
 _LIVE: Final = ("active", "paused")
 _LEG_BEFORE: Final = "leg_before_failed"
+_PLAN_STOPPED: Final = "plan_stopped"
+_STOPPED: Final = (_PLAN_STOPPED, "target_upgraded")
 _UNPAID_LIFE: Final = timedelta(hours=24)
 _TIME_TO_ACTIVATE: Final = timedelta(days=7)
 _LOSS: Final = (SpendScope.LOSS.value, SpendScope.NEW_OWNERS.value)
@@ -162,7 +164,8 @@ def _find_wrong_due(rows: GameRows, plan: Row) -> Iterator[str]:
     busy = sum(leg["state"] in _BUSY for leg in legs)
     due = sum(leg["due_at"] is not None for leg in legs)
     waiting = sum(leg["state"] in WAITING_STATES for leg in legs)
-    if busy > 1 or due > 1:
+    taken = sum(leg["state"] in _BUSY or leg["due_at"] is not None for leg in legs)
+    if taken > 1:
         yield f"{busy} legs are in progress, and {due} are due"
     if plan["status"] in _LIVE and waiting and not due:
         yield f"{waiting} legs wait and none is due"
@@ -267,19 +270,21 @@ def _find_cut(rows: GameRows, plan: Row) -> Iterator[str]:
 
 
 def _find_skipped(rows: GameRows, plan: Row) -> Iterator[str]:
-    """A run that nothing has cut short is made once its plan is active again."""
-    is_active = False
+    """A run that nothing has cut short is made once its plan is active; one that began waits."""
+    is_active = is_cancelled = False
     for kind, data in rows.events_of(plan):
         if kind.startswith("plan.") and "to" in data:
-            is_active = data["to"] == "active" and kind != "plan.cancel"
-        if kind != "run.skipped" or not is_active or data.get("reason") != "plan_stopped":
+            is_cancelled = is_cancelled or kind == "plan.cancel"
+            is_active = data["to"] == "active"
+        if kind != "run.skipped" or is_cancelled or data.get("reason") not in _STOPPED:
             continue
-        legs = rows.runs_of(plan).get(data["runIndex"], ())
-        if not any(
-            leg["leg_index"] > data["legIndex"] and leg["state"] == "skipped" for leg in legs
-        ):
-            leg = f"run {data['runIndex']} leg {data['legIndex']}"
+        place, legs = data["legIndex"], rows.runs_of(plan).get(data["runIndex"], ())
+        leg = f"run {data['runIndex']} leg {place}"
+        is_cut = any(each["leg_index"] > place and each["state"] == "skipped" for each in legs)
+        if is_active and not is_cut and data["reason"] == _PLAN_STOPPED:
             yield f"{leg} is skipped, and the plan is active"
+        if any(each["leg_index"] < place and each["state"] == "succeeded" for each in legs):
+            yield f"{leg} is skipped, and the run has begun"
 
 
 def _find_unknown(rows: GameRows, plan: Row) -> Iterator[str]:
