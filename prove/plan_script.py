@@ -165,6 +165,8 @@ _STOPS: Final = {
 # the points at which a scheduler has no transaction open
 _BETWEEN: Final = {Move.RUN: (1, 4, 5, 6, 14, 15, 16), Move.LATE: (2, 3, 6, 7, 8, 16, 17, 18)}
 _EARLY: Final = 5  # points: what a move reads before its locks
+_SEVERAL: Final = (Opening.UNPAID, Opening.FAILED)  # a single run would be over
+_IN_TIME: Final = (Opening.BUDGET, Opening.FAILED)  # whose runs may still land much later
 # what is not known stays reserved: no run would fit until the next day
 _NEVER: Final = {(Opening.BUDGET, Move.END_SEARCH)}
 _SENT: Final = (
@@ -201,7 +203,7 @@ def draw_games(seed: int, *, opening: Opening | None = None, count: int = GAMES)
 def _draw_game(seed: int, number: int, opening: Opening) -> Game:
     rng = random.Random(f"game {seed} {number} {opening}")
     legs, is_once = rng.choice((1, _LEGS, _LEGS)), rng.random() < 0.4
-    is_once = is_once and opening is not Opening.UNPAID  # it would be too late for it
+    is_once = is_once and opening not in _SEVERAL
     missed = rng.choice((MissedRuns.SKIP, MissedRuns.CATCH_UP_ALL, MissedRuns.CATCH_UP_ONE))
     return Game(
         seed=seed,
@@ -210,7 +212,7 @@ def _draw_game(seed: int, number: int, opening: Opening) -> Game:
         legs=legs,
         on_leg_error=rng.choice((OnLegError.STOP, OnLegError.CONTINUE, OnLegError.CONTINUE)),
         runs=1 if is_once else rng.randint(1, 3),
-        missed=MissedRuns.CATCH_UP_ALL if opening is Opening.BUDGET else missed,
+        missed=MissedRuns.CATCH_UP_ALL if opening in _IN_TIME else missed,
         is_once=is_once,
         before=tuple(_draw_before(rng, opening, legs)),
         together=tuple(_draw_together(rng, opening)),
