@@ -21,6 +21,10 @@ COMMIT: Final = "COMMIT"
 SLEEP: Final = "sleep"
 _LOOK_S: Final = 0.002  # between two looks whether a process waits for a lock
 _PATIENCE_S: Final = 300.0
+_BLOCKED: Final = """
+    SELECT EXISTS (SELECT FROM pg_stat_activity
+                   WHERE pid = ANY (pg_blocking_pids($1)) AND backend_type = 'client backend')
+"""
 _WIDTH: Final = 90  # characters of a statement that is shown
 
 
@@ -239,5 +243,6 @@ async def play_together(
 
 
 async def _is_blocked(observer: "asyncpg.Connection[asyncpg.Record]", session: int) -> bool:
-    found: bool = await observer.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", session)
+    """Whether another process holds what this one waits for; a vacuum ends by itself."""
+    found: bool = await observer.fetchval(_BLOCKED, session)
     return found
