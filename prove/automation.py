@@ -44,6 +44,9 @@ from prove.interceptor import Boundary
 from prove.owner_case import OwnerCase, OwnerOutcome, draw_owner_cases, run_owner_case, sizes_of
 from prove.owner_control import OwnerControl, broken_sources, timed_sources
 from prove.owner_verdict import OwnerViolation
+from prove.plan_game_control import are_game_controls_caught
+from prove.plan_games import GameOutcome, open_game_table, play_game
+from prove.plan_script import Game, draw_games
 from prove.world import World
 
 _WORKERS: Final = 6
@@ -52,6 +55,7 @@ _LOOKS: Final = ("rpc getTransaction", "rpc getLedgerEntries")
 _MOST_LOOKS: Final = 2  # how many there are depends on the ledgers that close meanwhile
 _QUICK_CASES: Final = 14
 _QUICK_SEEDS: Final = (2, 3)
+_QUICK_GAMES: Final = 33
 _QUICK_OWNERS: Final = 8  # the seed of a short run: plans that start in eight days
 MOST_CONNECTIONS: Final = 20  # of a process, by the default settings
 
@@ -111,29 +115,34 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
             subfolder(folder, "real"), sources=sources, workers=_WORKERS
         ) as world:
             owner_cases = plan_owner_cases(seeds=seeds, is_quick=is_quick)
+            games = plan_games(seeds=seeds, is_quick=is_quick)
+            games_played, are_found = await _play_games(world, games, has_controls=not is_replay)
             boundaries: Boundaries = {}
-            if not (is_replay and owner_cases):
+            if not (is_replay and (owner_cases or games)):
                 boundaries = await boundaries_of(world, scenarios)
             for boundary in all_of(boundaries):
                 say(f"boundary: {boundary}")
             cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick) if boundaries else []
-            if not cases and not owner_cases:
+            if not cases and not owner_cases and not games:
                 raise RunFailed("no case has this number")
             played = await run_cases(
                 [*owner_cases, *cases], partial(run_either, world), workers=_WORKERS
             )
             outcomes = [each for each in played if isinstance(each, RunOutcome)]
             owners = [each for each in played if isinstance(each, OwnerOutcome)]
-            caught = is_replay or await _controls_are_caught(world, folder)
+            caught = is_replay or (are_found and await _controls_are_caught(world, folder))
     figures = figures_of(outcomes) | {"boundaries": len(all_of(boundaries)), "seeds": seeds}
-    figures |= owner_figures_of(owners)
+    figures |= owner_figures_of(owners) | game_figures_of(games_played)
     figures["seconds"] = round(time.monotonic() - began)
     if is_replay:
-        for line in (*outcomes, *owners, *(each for owner in owners for each in owner.told)):
+        told = [line for owner in owners for line in owner.told]
+        told += [line for game in games_played for line in game.told]
+        for line in (*outcomes, *owners, *games_played, *told):
             say(str(line))
     else:
         figures["control_caught"] = caught
-    is_right = not any(figures[violation] for violation in (*RunViolation, *OwnerViolation))
+    wrong = (*RunViolation, *OwnerViolation, "games_wrong")
+    is_right = not any(figures[violation] for violation in wrong)
     is_modest = all(each.connections_max <= MOST_CONNECTIONS for each in outcomes)
     return is_right and is_modest and caught, figures
 
@@ -146,6 +155,38 @@ def plan_owner_cases(*, seeds: int, is_quick: bool) -> list[OwnerCase]:
         return [case for case in drawn if case.number == int(number)]
     chosen = (_QUICK_OWNERS,) if is_quick else range(1, seeds + 1)
     return [case for seed in chosen for case in draw_owner_cases(seed)]
+
+
+def plan_games(*, seeds: int, is_quick: bool) -> list[Game]:
+    """Plan the games of a run, or the one that SEED and CASE name, if it is one."""
+    number = os.environ.get("CASE")
+    if number is not None:
+        drawn = draw_games(int(os.environ.get("SEED", "1")))
+        return [game for game in drawn if game.number == int(number)]
+    if is_quick:
+        return draw_games(1, count=_QUICK_GAMES)
+    return [game for seed in range(1, seeds + 1) for game in draw_games(seed)]
+
+
+async def _play_games(
+    world: AutomationWorld, games: Sequence[Game], *, has_controls: bool
+) -> tuple[list[GameOutcome], bool]:
+    """Play the games, one after another, and whether they find the controls.
+
+    Controls break the service in this process: nothing else of it works here meanwhile.
+    """
+    if not games:
+        return [], True
+    with world.world.server() as server:
+        async with open_game_table(server) as table:
+            played = await run_cases(games, partial(play_game, table), workers=1)
+            return played, not has_controls or await are_game_controls_caught(table)
+
+
+def game_figures_of(outcomes: Sequence[GameOutcome]) -> dict[str, object]:
+    """Count the results of the games."""
+    wrong = [str(each) for each in outcomes if each.is_failed]
+    return {"games": len(outcomes), "games_wrong": len(wrong), "games_failing": wrong[:10]}
 
 
 async def run_either(
