@@ -25,6 +25,8 @@ _LIVE: Final = ("active", "paused")
 _LEG_BEFORE: Final = "leg_before_failed"
 _PLAN_STOPPED: Final = "plan_stopped"
 _STOPPED: Final = (_PLAN_STOPPED, "target_upgraded")
+# what follows where a paid run was left: of more repeated runs than are paid the last are skipped
+_FROM_PAID: Final = {"credit.returned", "run.succeeded"}
 _UNPAID_LIFE: Final = timedelta(hours=24)
 _TIME_TO_ACTIVATE: Final = timedelta(days=7)
 _LOSS: Final = (SpendScope.LOSS.value, SpendScope.NEW_OWNERS.value)
@@ -272,7 +274,8 @@ def _find_cut(rows: GameRows, plan: Row) -> Iterator[str]:
 def _find_skipped(rows: GameRows, plan: Row) -> Iterator[str]:
     """A run that nothing has cut short is made once its plan is active; one that began waits."""
     is_active = is_cancelled = False
-    for kind, data in rows.events_of(plan):
+    events = rows.events_of(plan)
+    for number, (kind, data) in enumerate(events):
         if kind.startswith("plan.") and "to" in data:
             is_cancelled = is_cancelled or kind == "plan.cancel"
             is_active = data["to"] == "active"
@@ -281,7 +284,8 @@ def _find_skipped(rows: GameRows, plan: Row) -> Iterator[str]:
         place, legs = data["legIndex"], rows.runs_of(plan).get(data["runIndex"], ())
         leg = f"run {data['runIndex']} leg {place}"
         is_cut = any(each["leg_index"] > place and each["state"] == "skipped" for each in legs)
-        if is_active and not is_cut and data["reason"] == _PLAN_STOPPED:
+        is_paid = plan["credit_held"] or _FROM_PAID.intersection(k for k, _ in events[number:])
+        if is_active and is_paid and not is_cut and data["reason"] == _PLAN_STOPPED:
             yield f"{leg} is skipped, and the plan is active"
         if any(each["leg_index"] < place and each["state"] == "succeeded" for each in legs):
             yield f"{leg} is skipped, and the run has begun"

@@ -306,6 +306,18 @@ def test_run_that_is_skipped_after_the_resume_is_found(
     assert (GameViolation.SKIPPED in found(events=(*events, skipped))) == is_wrong
 
 
+@pytest.mark.parametrize("is_paid", [True, False])
+def test_run_that_is_skipped_for_want_of_a_paid_one_is_no_violation(is_paid: bool) -> None:
+    """Runs that were repeated have used what was paid for it."""
+    skipped = event("run.skipped", runIndex=1, legIndex=0, reason="plan_stopped")
+    returned = (event("credit.returned"),) if is_paid else ()
+    events = (*moved(("activate", "active", "")), skipped, *returned)
+    ended = plan(status="completed", runs_credited=1, credit_held=0, overdue_at=None)
+    runs = (leg(), leg(1, state="skipped", state_reason="plan_stopped"))
+    is_found = GameViolation.SKIPPED in found(events=events, plans=(ended,), runs=runs)
+    assert is_found == is_paid
+
+
 def test_active_plan_with_a_run_whose_outcome_is_not_known_is_found() -> None:
     runs = (leg(), leg(1, state="abandoned"))
     kept = ({"run_id": "run_1_0"},)
