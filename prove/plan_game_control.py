@@ -18,7 +18,8 @@ from farebox.automation.plans.proposal_transitions import may_move
 from farebox.automation.runs import held_legs, run_store
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.runs.run import Run
-from farebox.automation.runs.run_journal import RunEnd, RunJournal
+from farebox.automation.runs.run_end import RunEnd
+from farebox.automation.runs.run_journal import RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.kernel.clock import Clock
 from farebox.storage.pool import Connection, Database

@@ -22,7 +22,6 @@ Row = Mapping[str, Any]
 _BUSY: Final = LEASED_STATES | UNRESOLVED_STATES
 _HAPPENED: Final = ("succeeded", "submitted", "reconciling")  # or may have
 _LIVE: Final = ("active", "paused")
-_LEG_BEFORE: Final = "leg_before_failed"
 _PLAN_STOPPED: Final = "plan_stopped"
 _STOPPED: Final = (_PLAN_STOPPED, "target_upgraded")
 # what follows where a paid run was left: of more repeated runs than are paid the last are skipped
@@ -260,7 +259,7 @@ def _find_cut(rows: GameRows, plan: Row) -> Iterator[str]:
                 for other in legs
                 if other["leg_index"] > leg["leg_index"]
                 and other["state"] == "skipped"
-                and other["state_reason"] != _LEG_BEFORE
+                and other["state_reason"] != "leg_before_failed"
             ]
             late = [
                 each
@@ -273,8 +272,7 @@ def _find_cut(rows: GameRows, plan: Row) -> Iterator[str]:
 
 def _find_skipped(rows: GameRows, plan: Row) -> Iterator[str]:
     """A run that nothing has cut short is made once its plan is active; one that began waits."""
-    is_active = is_cancelled = False
-    events = rows.events_of(plan)
+    is_active, is_cancelled, events = False, False, rows.events_of(plan)
     for number, (kind, data) in enumerate(events):
         if kind.startswith("plan.") and "to" in data:
             is_cancelled = is_cancelled or kind == "plan.cancel"

@@ -288,10 +288,8 @@ class RunJournal:
         if counters != plan.counters:
             plan = replace(plan, counters=counters)
             await proposal_store.write_counters(db, plan.terms.id, counters)
-        pause = end.pause
-        if pause is PauseReason.NEW_QUOTE and await run_store.is_charged(db, after.id):
-            pause = None  # the legs of a run that has used its credit are not sold again
-        reason = pause or find_pause_reason(plan, after, effects)
+        asked = await _read_pause(db, after, end)
+        reason = asked or find_pause_reason(plan, after, effects)
         facts = ProposalFacts(
             is_cancelling=plan.is_cancelling,
             has_unresolved_run=await run_store.lock_due_run(db, plan.terms.id),
@@ -367,3 +365,10 @@ async def _read_charge(db: Connection, run: Run, attempt: Attempt) -> RunCharge:
     is_new = await budget_store.is_new_owner(db, run.owner, run.network)
     fee = attempt.sent.fee_limit
     return RunCharge(run.network, run.owner, attempt.budget_on, fee, is_new_owner=is_new)
+
+
+async def _read_pause(db: Connection, run: Run, end: RunEnd) -> PauseReason | None:
+    """The pause that an end asks for; a run that has used its credit is not sold again."""
+    if end.pause is PauseReason.NEW_QUOTE and await run_store.is_charged(db, run.id):
+        return None
+    return end.pause
