@@ -91,7 +91,7 @@ async def _stop_stale(
         plan = await proposal_store.find_plan(db, run.proposal_id)
         if plan is None:
             return None
-        due_at = await held_legs.find_due(db, plan, run, pause=pause, now=now)
+        due_at = await held_legs.find_due_at(db, plan, run, pause=pause, now=now)
     after = replace(run.without_channel(), reason=reason)
     if due_at is None:
         return await self.move(run, RunTrigger.WITHDRAW, after, RunEnd(pause=pause))
@@ -153,12 +153,12 @@ async def are_game_controls_caught(table: GameTable) -> bool:
 
 
 async def _is_caught(table: GameTable, control: GameControl) -> bool:
-    with broken_by(control):
-        for number, game in enumerate(_list_games(control), start=1):
+    for number, game in enumerate(_list_games(control), start=1):
+        with broken_by(control):
             outcome = await play_game(table, game)
-            if outcome.is_failed:
-                say(f"control ({control}): found by game {number}: {outcome.findings[0]}")
-                return True
+        if outcome.is_failed:
+            say(f"control ({control}): found by game {number}: {outcome.findings[0]}")
+            return not (await play_game(table, game)).is_failed  # without the defect
     say(f"control ({control}): NOT found by {_MOST_GAMES} games")
     return False
 

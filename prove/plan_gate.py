@@ -209,8 +209,8 @@ class Player:
         return self.task.done()
 
 
-async def let_go(player: Player, observer: "asyncpg.Connection[asyncpg.Record]") -> bool:
-    """Let a process go on until it ends, stops, or waits for a lock; False where it waits."""
+async def let_go(player: Player, observer: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Let a process go on until it ends, stops, or waits for a lock."""
     gate = player.gate
     gate.is_stopped.clear()
     gate.may_go.set()
@@ -221,9 +221,9 @@ async def let_go(player: Player, observer: "asyncpg.Connection[asyncpg.Record]")
                 {player.task, stopped}, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED
             )
             if player.is_over or gate.is_stopped.is_set():
-                return True
+                return
             if gate.session is not None and await _is_blocked(observer, gate.session):
-                return False
+                return
     finally:
         gate.may_go.clear()
         stopped.cancel()
@@ -234,12 +234,17 @@ async def let_go(player: Player, observer: "asyncpg.Connection[asyncpg.Record]")
 async def play_together(
     players: list[Player], observer: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
-    """Let processes work in turn until all have ended: the first until it stops, then the next."""
-    while running := [each for each in players if not each.is_over]:
-        for each in running:
-            await let_go(each, observer)
-        # what all of them wait for is the server's: it ends a deadlock
-        await asyncio.sleep(0)
+    """Let processes work in turn until all have ended: the first until it stops, then the next.
+
+    Raises:
+        TimeoutError: one of them waits for ever.
+    """
+    async with asyncio.timeout(_PATIENCE_S):
+        while running := [each for each in players if not each.is_over]:
+            for each in running:
+                await let_go(each, observer)
+            # what all of them wait for is the server's: it ends a deadlock
+            await asyncio.sleep(0)
 
 
 async def _is_blocked(observer: "asyncpg.Connection[asyncpg.Record]", session: int) -> bool:

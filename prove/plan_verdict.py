@@ -26,7 +26,6 @@ _PLAN_STOPPED: Final = "plan_stopped"
 _STOPPED: Final = (_PLAN_STOPPED, "target_upgraded")
 # what follows where a paid run was left: of more repeated runs than are paid the last are skipped
 _FROM_PAID: Final = {"credit.returned", "run.succeeded"}
-_UNPAID_LIFE: Final = timedelta(hours=24)
 _TIME_TO_ACTIVATE: Final = timedelta(days=7)
 _LOSS: Final = (SpendScope.LOSS.value, SpendScope.NEW_OWNERS.value)
 
@@ -237,7 +236,7 @@ def _find_operators(rows: GameRows, plan: Row) -> Iterator[str]:
 
 
 def _find_too_early(rows: GameRows, plan: Row) -> Iterator[str]:
-    """A plan expires once its time has passed: unpaid, paid and not activated, or at its end."""
+    """A plan expires once its time has passed: paid and not activated, or at its end."""
     paid_at = rows.paid_at.get(plan["id"])
     for kind, data in rows.events_of(plan):
         if not kind.startswith("plan.expire"):

@@ -144,7 +144,7 @@ async def test_leg_whose_plan_is_cancelled_while_it_stops_is_not_left_waiting(
 
 @pytest.mark.parametrize("is_resumed", [False, True])
 @pytest.mark.parametrize("legs", [1, 3])
-async def test_run_whose_plan_is_resumed_while_it_stops_is_made(
+async def test_run_whose_plan_is_resumed_while_it_stops_is_made_and_else_withdrawn(
     database: Database, clock: ManualClock, is_resumed: bool, legs: int
 ) -> None:
     """Its envelope died while the plan was paused; its other legs wait, and are charged."""

@@ -1,16 +1,16 @@
 """A plan that pauses while legs of several runs wait, of a budget or of a repetition."""
 
 import asyncio
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import pytest
+from structlog.testing import capture_logs
 
 from farebox.automation.lifecycle import run_history_store
 from farebox.automation.lifecycle.repeat_run import RunRepeat
-from farebox.automation.lifecycle.stop_plans import PausedPlans, pause_plans
+from farebox.automation.lifecycle.stop_plans import MOST_OUTAGES, PausedPlans, pause_plans
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import (
     PauseReason,
@@ -28,7 +28,6 @@ from farebox.automation.runs.run_journal import PLAN_STOPPED, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Connection, Database
 from store.automation.test_held_legs import CONTINUE, begun, fail, journal_of, move
@@ -217,52 +216,27 @@ async def test_plan_that_is_cancelled_meanwhile_is_not_paused(
     assert (await read_plan(database, plan)).is_cancelling
 
 
-async def test_plan_that_is_held_for_long_stops_no_other_one(
-    database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("held", [1, 2, MOST_OUTAGES])
+async def test_plans_that_are_held_for_long_stop_no_other_one_unless_they_are_many(
+    database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, held: int
 ) -> None:
-    first, *others = sorted([await activate(database) for _ in range(3)], key=_id_of)
+    """So many in a row are an outage, which is no fault of plans."""
+    ids = sorted([_id_of(await activate(database)) for _ in range(held + 2)])
     lock = proposal_store.lock_plan
 
     async def lock_others(db: Connection, proposal_id: str) -> StoredPlan | None:
-        if proposal_id == first.terms.id:
+        if proposal_id in ids[1 : held + 1]:
             raise TimeoutError
         return await lock(db, proposal_id)
 
     monkeypatch.setattr(proposal_store, "lock_plan", lock_others)
-    paused = await pause_plans(database, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
-    assert paused == PausedPlans(len(others), (first.terms.id,))
-
-
-async def test_plans_that_are_held_for_long_stop_no_other_one(
-    database: Database, postgres_url: Secret[str], clock: ManualClock
-) -> None:
-    """Two in a row time out: the database answers, so that it is no outage."""
-    ids = sorted([_id_of(await activate(database)) for _ in range(4)])
-    async with database.transaction() as db, Database(postgres_url, statement_s=0.3) as other:
-        for held in ids[:2]:
-            await proposal_store.lock_plan(db, held)
-        paused = await pause_plans(other, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
-    assert paused == PausedPlans(2, tuple(ids[:2]))
-
-
-async def test_outage_ends_the_pause_of_many_plans(
-    database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is no fault of a plan."""
-    for _ in range(3):
-        await activate(database)
-
-    async def lose_database(db: Connection, proposal_id: str) -> None:
-        monkeypatch.setattr(Database, "connection", _unavailable)
-        await db.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-
-    monkeypatch.setattr(held_legs, "hold_waiting", lose_database)
-    with pytest.raises(DatabaseUnavailable):
-        await pause_plans(database, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
-
-
-def _unavailable(database: Database) -> AbstractAsyncContextManager[Connection]:
-    raise DatabaseUnavailable(database.name)
+    pausing = pause_plans(database, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
+    if held < MOST_OUTAGES:
+        assert await pausing == PausedPlans(2, tuple(ids[1 : held + 1]))
+        return
+    with capture_logs() as logs, pytest.raises(DatabaseUnavailable):
+        await pausing
+    assert (logs[-1]["event"], logs[-1]["paused"]) == ("automation.pause_broken_off", 1)
 
 
 @pytest.mark.parametrize("trigger", [RunTrigger.WITHDRAW, RunTrigger.REFUSE])

@@ -1,7 +1,8 @@
 """The leases of a scheduler's runs, beside the ends of runs."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Final
 
@@ -52,6 +53,21 @@ class _StoppingExecutor(RunExecutor):
         return await self.journal.stop(begun[0], PLAN_STOPPED)
 
 
+@asynccontextmanager
+async def _running(database: Database, executor: RunExecutor) -> AsyncIterator[None]:
+    clock = _StandingClock()
+    upkeep = PlanUpkeep(Network.TESTNET, database, clock)
+    scheduler = Scheduler(
+        Network.TESTNET, database, executor, upkeep, clock, closed=tuple, concurrency=4
+    )
+    task = asyncio.create_task(scheduler.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 async def test_work_on_a_run_that_was_claimed_again_goes_on_beside_the_lease_that_it_had(
     database: Database, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,34 +79,33 @@ async def test_work_on_a_run_that_was_claimed_again_goes_on_beside_the_lease_tha
     async def extend_beside_the_next_claim(
         db: Connection, run_ids: Collection[str], *, holder: str, until: datetime
     ) -> frozenset[str]:
-        if executor.states != ["begun"]:
+        if executor.states == ["begun"]:
+            executor.may_stop.set()
+            await _until_states(executor, "stopped", "begun")
+            return frozenset()  # as it was between the two
+        if len(executor.states) > 1:
             looked.set()
-            return await extend(db, run_ids, holder=holder, until=until)
-        executor.may_stop.set()
-        await _until_states(executor, "stopped", "begun")
-        return frozenset()  # as it was between the two
-
-    monkeypatch.setattr(claim_store, "extend_leases", extend_beside_the_next_claim)
-    scheduler = Scheduler(
-        Network.TESTNET,
-        database,
-        executor,
-        PlanUpkeep(Network.TESTNET, database, clock),
-        _StandingClock(),
-        closed=tuple,
-        concurrency=4,
-    )
+        return await extend(db, run_ids, holder=holder, until=until)
 
     async def has_looked_or_cancelled() -> bool:
         return looked.is_set() or "cancelled" in executor.states
 
-    running = asyncio.create_task(scheduler.run())
-    try:
+    monkeypatch.setattr(claim_store, "extend_leases", extend_beside_the_next_claim)
+    async with _running(database, executor):
         await until(has_looked_or_cancelled)
         assert executor.states == ["stopped", "begun"]
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_work_on_a_run_whose_lease_another_process_has_is_cancelled(
+    database: Database, clock: ManualClock
+) -> None:
+    await activate(database)
+    executor = _StoppingExecutor(journal_of(database, clock, START))
+    async with _running(database, executor):
+        await _until_states(executor, "begun")
+        async with database.connection() as db:
+            await db.execute("UPDATE automation_leases SET holder = 'another process'")
+        await _until_states(executor, "cancelled")
 
 
 async def _until_states(executor: _StoppingExecutor, *states: str) -> None:

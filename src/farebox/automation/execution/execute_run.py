@@ -181,7 +181,10 @@ class RunExecutor:
         return await self._fail(run, refused.error, refused.code)
 
     async def _ask_new_quote(self, run: Run, refused: RunNotBuilt) -> Run | None:
-        """Fail a run that costs more than was paid for it; its plan pauses for a new quote."""
+        """Fail a run that costs more than was paid for it; its plan pauses for a new quote.
+
+        The plan of a run that has used its credit does not pause.
+        """
         after = replace(
             run,
             reason=refused.code,

@@ -16,6 +16,7 @@ from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
 
 _BATCH: Final = 50
+MOST_OUTAGES: Final = 20  # plans in a row: more is not the fault of plans
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
@@ -39,12 +40,13 @@ async def pause_plans(
     """Pause every active plan of a network, or of an owner, one transaction for each.
 
     A transaction that is under way is left to end; the other legs of its run wait where it lands.
-    Plans that cannot be paused, or that other transactions hold for long, stop no other one.
+    Plans that cannot be paused, or that other transactions hold for long, stop no other one; one
+    that is held costs as long as a statement may take.
 
     Raises:
-        DatabaseUnavailable: the database answers nothing; those paused so far stay paused.
+        DatabaseUnavailable: for `MOST_OUTAGES` plans in a row; those paused so far stay paused.
     """
-    count, failed, after = 0, list[str](), ""
+    count, failed, after, outages = 0, list[str](), "", 0
     while True:
         async with database.connection() as db:
             found = await upkeep_store.list_active(
@@ -53,11 +55,14 @@ async def pause_plans(
         for proposal_id in found:
             try:
                 count += await _pause(database, clock, proposal_id, reason)
+                outages = 0
             except Exception as error:
-                if isinstance(error, Outage):
-                    await _ask_database(database)
                 log.exception("automation.plan_not_paused", plan=proposal_id)
                 failed.append(proposal_id)
+                outages = outages + 1 if isinstance(error, Outage) else 0
+                if outages == MOST_OUTAGES:
+                    log.exception("automation.pause_broken_off", paused=count, failed=failed)
+                    raise
         if len(found) < _BATCH:
             return PausedPlans(count, tuple(failed))
         after = found[-1]
@@ -73,9 +78,3 @@ async def _pause(database: Database, clock: Clock, proposal_id: str, reason: Pau
             db, plan, ProposalTrigger.PAUSE, facts, now=clock.now(), reason=reason.value
         )
     return True
-
-
-async def _ask_database(database: Database) -> None:
-    """Raise `DatabaseUnavailable` where the fault is not one plan's."""
-    async with database.connection() as db:
-        await db.fetchval("SELECT 1")

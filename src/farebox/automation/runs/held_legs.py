@@ -6,9 +6,13 @@ from typing import Final
 from farebox.automation.plans.proposal_state import PauseReason, ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
-from farebox.automation.runs.claim_store import find_run
 from farebox.automation.runs.run import Run
-from farebox.automation.runs.run_store import HAS_BEGUN, find_last_used, was_withdrawn
+from farebox.automation.runs.run_store import (
+    HAS_BEGUN,
+    find_last_used,
+    is_charged,
+    was_withdrawn,
+)
 from farebox.storage.pool import Connection
 
 MOST_ATTEMPTS: Final = 50  # of one leg, its repetitions included
@@ -50,16 +54,16 @@ async def release_held(db: Connection, proposal_id: str) -> None:
     )
 
 
-async def find_due(
+async def find_due_at(
     db: Connection, plan: StoredPlan, run: Run, *, pause: PauseReason | None, now: datetime
 ) -> datetime | None:
     """When a claimed run is due that its locked plan does not make now; None: it is withdrawn.
 
     A run that has begun waits while the plan is paused, or pauses by `pause`, until just after its
-    deadline. One that may be made again is due at once: the plan was resumed meanwhile.
+    deadline. One that may be made again is due at once: the plan was resumed meanwhile. One that a
+    pause has cut short is withdrawn.
     """
-    stored = await find_run(db, run.id)
-    may_go_on = stored is not None and plan.may_make(is_charged=stored.is_charged)
+    may_go_on = plan.may_make(is_charged=await is_charged(db, run.id))
     is_paused = plan.state is ProposalState.PAUSED and not plan.is_cancelling
     if may_go_on and pause is None:
         is_withdrawn = plan.terms.legs > 1 and await was_withdrawn(db, run)

@@ -1,4 +1,4 @@
-"""What follows from a run's change besides its own row."""
+"""The effects of a run's change on its attempt, its plan and the budgets."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,13 +26,13 @@ class EndedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """What besides its row follows from a run's change.
+    """The effects of a run's change besides its row.
 
     `changes` are the account's token movements, `closed_at` the ledger's close. `pause` pauses the
     plan, whatever the breaker says; `hits_ceiling` counts towards the fee ceiling's pause.
-    `fee_now` is what a transaction costs now, where the plan pauses for a new quote: that of a run
-    that has used its credit does not. `refused` is an attempt that did not fit a budget: where it
-    fits by now, the run is due at once.
+    `fee_now` is what a transaction costs now, where the plan pauses for a new quote; that pause is
+    ignored for a run that has used its credit. `refused` is an attempt that did not fit a budget:
+    where it fits by now, the run is due at once.
     """
 
     ended: EndedAttempt | None = None

@@ -232,7 +232,7 @@ class RunJournal:
             plan = await proposal_store.lock_plan(db, run.proposal_id)
             if plan is None:
                 return None
-            due_at = await held_legs.find_due(db, plan, run, pause=pause, now=self._clock.now())
+            due_at = await held_legs.find_due_at(db, plan, run, pause=pause, now=self._clock.now())
             if due_at is None:
                 return await self._move(db, plan, run, RunTrigger.WITHDRAW, after, end)
             after = replace(after, due_at=due_at, error_class=None, error_code=None)
@@ -288,8 +288,7 @@ class RunJournal:
         if counters != plan.counters:
             plan = replace(plan, counters=counters)
             await proposal_store.write_counters(db, plan.terms.id, counters)
-        asked = await _read_pause(db, after, end)
-        reason = asked or find_pause_reason(plan, after, effects)
+        reason = await _read_pause(db, after, end) or find_pause_reason(plan, after, effects)
         facts = ProposalFacts(
             is_cancelling=plan.is_cancelling,
             has_unresolved_run=await run_store.lock_due_run(db, plan.terms.id),
@@ -368,7 +367,7 @@ async def _read_charge(db: Connection, run: Run, attempt: Attempt) -> RunCharge:
 
 
 async def _read_pause(db: Connection, run: Run, end: RunEnd) -> PauseReason | None:
-    """The pause that an end asks for; a run that has used its credit is not sold again."""
+    """Why an end pauses the plan; a run that has used its credit is not sold again."""
     if end.pause is PauseReason.NEW_QUOTE and await run_store.is_charged(db, run.id):
         return None
     return end.pause
