@@ -59,8 +59,8 @@ async def find_due_at(
 ) -> datetime | None:
     """When a claimed run is due that its locked plan does not make now; None: it is withdrawn.
 
-    A run that has begun waits while the plan is paused, or pauses by `pause`, until just after its
-    deadline. One that may be made again is due at once: the plan was resumed meanwhile. One that a
+    A started run waits until just after its deadline while the plan is paused, or is paused by
+    `pause`. One that may be made again is due at once: the plan was resumed meanwhile. One that a
     pause has cut short is withdrawn.
     """
     may_go_on = plan.may_make(is_charged=await is_charged(db, run.id))
