@@ -159,6 +159,9 @@ def _verified(signed: SignedPayment) -> Iterator[WireCase]:
             sent = sent.replace('"x402Version": 2', '"x402Version": 2.0')
         verdict = f'"isValid":{json.dumps(is_valid)}'
         yield WireCase("/verify", 200, "POST", (JSON_TYPE,), sent, says=(verdict,))
+    accepted = text.replace(f'"maxTimeoutSeconds": {whole}', f'"maxTimeoutSeconds": {whole}.5', 1)
+    refused = ('"isValid":false', "paymentPayload.accepted.maxTimeoutSeconds")
+    yield WireCase("/verify", 200, "POST", (JSON_TYPE,), accepted, says=refused)
 
 
 def _managed(shelf: Shelf) -> Sequence[WireCase]:

@@ -150,7 +150,13 @@ def _plan(schedule: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _type_cases(targets: PlanTargets, now: datetime) -> Iterator[_Proposal]:
-    """A type is taken as typed values have it and as a contract's interface is shown."""
+    """A type is taken as typed values have it and as a contract's interface is shown.
+
+    A number beyond the bound of the schema is no request.
+    """
+    often = _plan({"type": "condition", "everySeconds": 2**31})
+    often |= {"spec": {"contract": targets.keeper, "autolayer": True, "effects": {}}}
+    yield f"{_PLANS}/preview", 400, often, ("invalid_request", "schedule.everySeconds"), None
     for address, of_bytes, status, says in (
         ("address", "bytes", 200, ()),
         ("Address", "BytesN<32>", 200, ()),

@@ -166,6 +166,9 @@ def _read_terms(payload: PayloadBody, terms: TermsBody) -> PaymentTerms | Unacce
     parsed = _read_network_and_values(terms)
     if isinstance(parsed, Unacceptable) or not isinstance(accepted, TermsBody):
         return parsed
+    timeout = accepted.max_timeout_seconds
+    if timeout is not _UNSET and type(timeout) is not int:
+        return _in_payload(Reason.INVALID_PAYLOAD, "accepted.maxTimeoutSeconds")
     member = _difference(accepted, terms)
     return _in_payload(Reason.ACCEPTED_MISMATCH, f"accepted.{member}") if member else parsed
 

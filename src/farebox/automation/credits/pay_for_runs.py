@@ -17,7 +17,7 @@ from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.quote import FreshFees
 from farebox.automation.plans.stored_plan import StoredPlan
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import AutomationRefused, AutomationUnavailable
 from farebox.facilitator.journal import store as journal_store
 from farebox.facilitator.settlement import (
     KeyConflict,
@@ -281,7 +281,7 @@ class RunPayments:
 
     def _check_available(self, network: Network) -> None:
         if not self._is_available(network):
-            raise Refusal(ErrorCode.AUTOMATION_UNAVAILABLE)
+            raise AutomationUnavailable
 
     async def _lock(self, db: Connection, order: RunOrder) -> StoredPlan:
         owned = await proposal_store.find_owned(db, order.caller.owner, order.proposal_id)

@@ -7,9 +7,8 @@ from farebox.automation.credits import credit_ledger, run_payment_store
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState, RunSale
 from farebox.automation.plans.quote import FreshFees, OfferedQuote, QuotedFees, make_quote
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.refusal import AutomationUnavailable
 from farebox.kernel.caller import OwnerId
-from farebox.kernel.error_codes import ErrorCode
-from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
 
@@ -42,7 +41,7 @@ class RunQuotes:
         """The quote that a plan would get; nothing is written, and nothing can be paid with it.
 
         Raises:
-            Refusal: no plans run on the network.
+            AutomationUnavailable: no plans run on the network.
         """
         sale = self._sale(network)
         async with self._database.connection() as db:
@@ -58,7 +57,7 @@ class RunQuotes:
         """Quote a new plan, in the transaction that inserts it.
 
         Raises:
-            Refusal: no plans run on the network.
+            AutomationUnavailable: no plans run on the network.
         """
         return (await self._issue(db, terms, runs, fees, now)).offered
 
@@ -86,7 +85,7 @@ class RunQuotes:
         not known has that of the latest quote; without any, the plan's own limit.
 
         Raises:
-            Refusal: no plans run on the network.
+            AutomationUnavailable: no plans run on the network.
         """
         latest = await run_payment_store.find_latest(db, plan.terms.id)
         known = QuotedFees(plan.terms.max_fee)
@@ -141,7 +140,7 @@ class RunQuotes:
     def _sale(self, network: Network) -> RunSale:
         sale = self._sales.get(network)
         if sale is None:
-            raise Refusal(ErrorCode.AUTOMATION_UNAVAILABLE)
+            raise AutomationUnavailable
         return sale
 
 

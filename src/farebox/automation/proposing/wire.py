@@ -1,5 +1,6 @@
 """The JSON shapes of proposing: the request of each kind, lists, previews and limits (3.18)."""
 
+import re
 from typing import Annotated, Final
 
 import msgspec
@@ -35,6 +36,8 @@ _MOST_LATE_S: Final = 86_400
 _MOST_SAID: Final = 200  # characters of a decoder's words
 # what a decoder says with a value or a name of the caller in it
 _REPEATS: Final = ("Invalid", "Object contains unknown field")
+_PLANS_OWN: Final = ("spec.", "spec[", "schedule.")
+_BEYOND_A_BOUND: Final = re.compile(r"Expected `\w+` (?:[<>]|of length )")
 _OTHER: Final = "It has a member or a value that is not taken here."
 
 TitleText = Annotated[
@@ -169,10 +172,14 @@ def spec_json(spec: PlanSpec) -> str:
 def refuse_member(member: str, error: str) -> AutomationRefused | None:
     """The refusal of a payload or a schedule that has another shape; None for other members.
 
-    `member` is the path that the decoder names, `error` what it says of it.
+    A number or a length beyond the bound that the schema states is `invalid_request`, as in every
+    other body. `member` is the path that the decoder names, `error` what it says of it.
     """
     said = error.partition(" - at ")[0]
     why = _OTHER if said.startswith(_REPEATS) or len(said) > _MOST_SAID else f"{said}."
+    is_plans_own = member in ("spec", "schedule") or member.startswith(_PLANS_OWN)
+    if is_plans_own and _BEYOND_A_BOUND.match(said):
+        return AutomationRefused(ErrorCode.INVALID_REQUEST, why, field=member)
     if member == "spec" or member.startswith(("spec.", "spec[")):
         return spec_mismatch(member, why)
     if member == "schedule" or member.startswith("schedule."):

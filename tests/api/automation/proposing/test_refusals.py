@@ -181,6 +181,7 @@ async def test_payload_of_another_shape_is_refused_with_its_member(
         ({"spec": spec | {"contract": "C" * 56}}, 422, "spec_mismatch", "spec.contract"),
         ({"spec": spec | {"function": "feed"}}, 422, "spec_mismatch", "spec.function"),
         ({"spec": []}, 422, "spec_mismatch", "spec"),
+        ({"spec": spec | {"args": [typed("u32", 1)] * 33}}, 400, "invalid_request", "spec.args"),
         ({"kind": "mining"}, 400, "invalid_request", ""),
         ({"title": ""}, 400, "invalid_request", ""),
         ({"title": "a\x00b"}, 400, "invalid_request", ""),
@@ -195,6 +196,23 @@ async def test_payload_of_another_shape_is_refused_with_its_member(
             "POST", PLANS, body=body, headers=(await proposing.wallet()).headers
         )
         assert answer.status == 400, (body[:20], answer.body)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "member"),
+    [
+        (every(-1), "everySeconds"),
+        (every(2**31), "everySeconds"),
+        ({"type": "condition", "everySeconds": 2**64}, "everySeconds"),
+        (CRON | {"expr": "0" * 129}, "expr"),
+        (CRON | {"timezone": "E" * 65}, "timezone"),
+    ],
+)
+async def test_number_beyond_the_bound_of_the_schema_is_an_invalid_request(
+    proposing: ProposingStage, keeper: str, schedule: Json, member: str
+) -> None:
+    refused = await previewed(proposing, keeper_plan(keeper, schedule=schedule))
+    assert refused == (400, "invalid_request", f"schedule.{member}")
 
 
 async def test_contract_that_is_not_there_or_has_other_code_is_refused(
@@ -258,8 +276,9 @@ async def test_network_without_paymaster_says_so(proposing: ProposingStage, keep
     wallet = await proposing.wallet(network=Network.PUBNET)
     body = keeper_plan(keeper, network=Network.PUBNET.value)
     for path in (PLANS, f"{PLANS}/preview"):
-        refused = await proposing.refusal(wallet.headers, body, path)
-        assert refused == (503, "automation_unavailable", "")
+        answer = await proposing.post(wallet.headers, body, path)
+        assert answer.json()["error"]["code"] == "automation_unavailable"
+        assert (answer.status, answer.headers["retry-after"]) == (503, "60")
 
 
 async def test_unfunded_paymaster_says_so(stage: Stage, kept_proposing: ProposingStage) -> None:

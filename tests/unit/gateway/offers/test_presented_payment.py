@@ -29,6 +29,7 @@ TERMS: Final[dict[str, Any]] = {
     "maxTimeoutSeconds": 60,
     "extra": {"areFeesSponsored": True, "paymentFlow": "upfront"},
 }
+UNWHOLE: Final = TERMS | {"maxTimeoutSeconds": 60.5}
 EURO: Final = TERMS | {"asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC"}
 OFFER: Final = WrapperOffer(
     (TERMS, EURO), {"url": "https://pay.example.com/gateway/weather"}, {"info": {}, "schema": {}}
@@ -153,6 +154,7 @@ def test_terms_that_are_not_the_wrapper_s_match_nothing(changed: dict[str, Any])
         ([header(payload(x402Version=1))], HeaderFault.NOT_A_PAYMENT),
         ([header(payload(payload={"transaction": "%"}))], HeaderFault.NOT_A_PAYMENT),
         ([header(payload(payload=[]))], HeaderFault.NOT_A_PAYMENT),
+        ([header(payload(accepted=UNWHOLE))], HeaderFault.NOT_A_PAYMENT),
     ],
 )  # fmt: skip
 def test_header_without_a_payment_has_a_fault(values: list[bytes], fault: HeaderFault) -> None:
