@@ -4,21 +4,18 @@ QUICK=1 runs the short form of each. The last line names the proofs that failed;
 none did.
 """
 
-import asyncio
-import json
 import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from e2e.machine import ROOT, say
+from e2e.machine import say
+from e2e.module_run import run_target
 from e2e.report import run_and_report
 
 LONGEST_S: Final = 75 * 60.0  # of all of them; a proof that has not ended by then has failed
-_STOP_S: Final = 20.0
 _OF_ONE_CASE: Final = ("CASE", "KIND")
 _RESULTS: Final = {0: "holds", 1: "FAILED", 2: "could not run"}
 
@@ -96,36 +93,14 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
 
 async def run_proof(proof: SizedProof, *, is_quick: bool, within_s: float) -> ProofResult:
     """Run one proof in a process of its own; stop it after `within_s` seconds."""
-    began = time.monotonic()
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", f"prove.{proof.name}"),
-        env=environment_of(proof, os.environ, is_quick=is_quick),
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
+    ended = await run_target(
+        (sys.executable, "-m", f"prove.{proof.name}"),
+        environment_of(proof, os.environ, is_quick=is_quick),
+        within_s=within_s,
     )
-    output = b""
-    try:
-        async with asyncio.timeout(within_s):
-            output, _ = await process.communicate()
-    except TimeoutError:
+    if ended.is_late:
         say(f"{proof.name} takes too long")
-    finally:
-        await _stop(process)
-    code = process.returncode if process.returncode is not None else -1
-    return ProofResult(proof, code, time.monotonic() - began, last_line(output))
-
-
-async def _stop(process: asyncio.subprocess.Process) -> None:
-    """Terminate the process, and kill it when it does not end in time."""
-    if process.returncode is not None:
-        return
-    process.terminate()
-    try:
-        async with asyncio.timeout(_STOP_S):
-            await process.communicate()
-    except TimeoutError:
-        process.kill()
-        await process.wait()
+    return ProofResult(proof, ended.code, ended.seconds, ended.figures)
 
 
 def environment_of(
@@ -134,16 +109,6 @@ def environment_of(
     """Return this process's environment with the size of the proof; QUICK=1 sets no size."""
     kept = {name: value for name, value in environment.items() if name not in _OF_ONE_CASE}
     return kept if is_quick else {**kept, **proof.size}
-
-
-def last_line(output: bytes) -> Mapping[str, object]:
-    """Read the figures off the last line; empty when it is no JSON object."""
-    lines = output.decode(errors="replace").strip().splitlines()
-    with suppress(ValueError):
-        figures = json.loads(lines[-1]) if lines else {}
-        if isinstance(figures, dict):
-            return figures
-    return {}
 
 
 def failed_of(results: Sequence[ProofResult]) -> list[str]:

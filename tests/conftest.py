@@ -45,7 +45,6 @@ pytest_plugins = (
     "support.prove_world",
     "support.output_check",
     "support.parameter_names",
-    "support.step_times",
     "support.costs",
 )
 

@@ -1,5 +1,6 @@
 """The scripts name in one sentence what a machine lacks and what to do."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -232,3 +233,30 @@ def test_scripts_use_the_cache_folder_of_the_service(
     monkeypatch.delenv("FAREBOX_CACHE", raising=False)
     cache = cache_folder()
     assert shown.stdout == f"{cache} {cache}/devnet/target\n"
+
+
+@pytest.mark.parametrize("fails", [(), ("late",), ("early", "late")])
+def test_steps_beside_are_waited_for_and_named_when_they_fail(
+    checkout: Path, fails: tuple[str, ...]
+) -> None:
+    codes = {name: int(name in fails) for name in ("early", "late")}
+    script = checkout / "scripts" / "steps"
+    script.write_text(
+        f"""#!/bin/sh
+set -eu
+. "$(dirname -- "$0")/places.sh"
+began=$(date +%s)
+failed=
+keep_steps
+beside early sh -c 'echo words of early; exit {codes["early"]}'
+beside late sh -c 'sleep 0.2; echo words of late; exit {codes["late"]}'
+timed first true
+end_steps
+"""
+    )
+    script.chmod(0o755)
+    code, out, err = _run(script, path=Path(os.environ["PATH"]))
+    said = json.loads(out)
+    assert (code, said["failed"]) == (int(bool(fails)), list(fails))
+    assert set(said["steps"]) == {"first", "early", "late"}
+    assert {name for name in codes if f"words of {name}" in err} == set(fails)

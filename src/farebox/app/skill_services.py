@@ -8,7 +8,7 @@ from farebox.app.assembly import Loop
 from farebox.app.gateway_services import gateway_url
 from farebox.app.settings import Settings
 from farebox.skills.http import skill_endpoints
-from farebox.skills.read_skills import packaged_files, read_skills
+from farebox.skills.read_skills import packaged_skills
 from farebox.web.endpoint import Endpoint
 
 
@@ -27,6 +27,5 @@ def build_skills(settings: Settings) -> SkillServices:
     Raises:
         InvalidSkills: a spec breaks a rule.
     """
-    skills = read_skills(packaged_files())
     origin = gateway_url(settings).origin
-    return SkillServices(skill_endpoints(skills, origin, list(settings.networks)))
+    return SkillServices(skill_endpoints(packaged_skills(), origin, list(settings.networks)))

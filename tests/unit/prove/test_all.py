@@ -3,18 +3,18 @@
 from pathlib import Path
 
 import prove
+from e2e.module_run import last_line
 from prove.all import (
     PROOFS,
     ProofResult,
     SizedProof,
     environment_of,
     failed_of,
-    last_line,
     run_proof,
     table_of,
 )
+from prove.rot import RUNS_OTHERS
 
-ITSELF = "all"
 HELD = ProofResult(SizedProof("held", {}), 0, 61.4, {"cases": 12})
 FAILED = ProofResult(SizedProof("failed", {}), 1, 5.0, {"cases": 3})
 UNPLAYED = ProofResult(SizedProof("unplayed", {}), 2, 1.0, {"error": "no database"})
@@ -23,7 +23,8 @@ UNPLAYED = ProofResult(SizedProof("unplayed", {}), 2, 1.0, {"error": "no databas
 def test_every_proof_is_run() -> None:
     (folder,) = prove.__path__
     modules = [each for each in Path(folder).glob("*.py") if "run_and_report(" in each.read_text()]
-    assert {each.stem for each in modules} - {ITSELF} == {each.name for each in PROOFS}
+    proofs = {f"prove.{each.stem}" for each in modules} - RUNS_OTHERS
+    assert proofs == {f"prove.{each.name}" for each in PROOFS}
 
 
 def test_failed_of_names_proofs_that_failed_or_could_not_run() -> None:

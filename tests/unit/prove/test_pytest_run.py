@@ -1,0 +1,50 @@
+"""A run of pytest in a process of its own: what failed, and runs without a report."""
+
+import os
+from pathlib import Path
+
+from prove.flaky import is_race_found
+from prove.pytest_run import run_pytest
+
+TESTS = """
+import pytest
+
+@pytest.fixture
+def broken():
+    raise ValueError
+
+def test_right(): pass
+def test_wrong(): assert False
+def test_without_its_fixture(broken): pass
+@pytest.mark.skip
+def test_skipped(): pass
+"""
+ALONE = ("-p", "no:cacheprovider", "-c", os.devnull)
+PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+
+
+async def test_failed_tests_and_broken_fixtures_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "test_some.py"
+    path.write_text(TESTS)
+    arguments = (*ALONE, "--rootdir", str(tmp_path), str(path))
+    ran = await run_pytest(tmp_path, *arguments, within_s=60, environment=PLAIN)
+    assert ran.passed == 1
+    assert sorted(ran.failed) == ["test_some::test_without_its_fixture", "test_some::test_wrong"]
+    assert set(ran.seconds) == {"test_some"}
+
+
+async def test_run_without_a_report_has_failed(tmp_path: Path) -> None:
+    ran = await run_pytest(tmp_path, "--no-such-option", within_s=60, environment=PLAIN)
+    assert (ran.passed, ran.failed) == (0, ["pytest"])
+
+
+async def test_run_that_is_late_has_failed(tmp_path: Path) -> None:
+    path = tmp_path / "test_late.py"
+    path.write_text("import time\ndef test_late(): time.sleep(60)\n")
+    arguments = (*ALONE, "--rootdir", str(tmp_path), str(path))
+    ran = await run_pytest(tmp_path, *arguments, within_s=2, environment=PLAIN)
+    assert (ran.passed, ran.failed) == (0, ["pytest"])
+
+
+async def test_planted_race_is_found(tmp_path: Path) -> None:
+    assert await is_race_found(tmp_path, PLAIN)
