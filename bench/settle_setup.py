@@ -105,7 +105,8 @@ class SettleSetup:
         env = build_environment(self.settings() | served.settings() | dict(settings or {}))
         env = {setting: value for setting, value in env.items() if value}  # as `our_process` does
         arguments = ["channels", "create", "--network", "testnet", "--count", str(count)]
-        arguments += ["--for", purpose]
+        # settlement is the default, and all that an earlier build knows
+        arguments += [] if purpose == "settlement" else ["--for", purpose]
         process = await asyncio.create_subprocess_exec(
             *FAREBOX, *arguments, cwd=ROOT, env=env,
             stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,

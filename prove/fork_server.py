@@ -90,9 +90,10 @@ def fork_on_request() -> None:
     """Fork a service for each request until standard input ends."""
     import farebox.cli.channels
     import farebox.cli.serve  # noqa: F401 - imported for the children
+    from farebox.outbound.connection import make_tls
     from farebox.skills.read_skills import packaged_skills
 
-    packaged_skills()  # kept for the children
+    packaged_skills(), make_tls()  # kept for the children
     gc.freeze()  # the children's collector leaves alone what all of them share
     signal.signal(signal.SIGCHLD, _reap_children)
     for line in sys.stdin:

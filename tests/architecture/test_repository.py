@@ -130,7 +130,11 @@ def test_licence_is_the_whole_apache_licence() -> None:
 
 def test_continuous_integration_runs_the_test_command_and_the_short_proofs() -> None:
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
-    assert [line for line in lines if line and not line.startswith("#")] == ["set -e", "make test", "exec make prove PROOF=smoke"]
+    assert [line for line in lines if line and not line.startswith("#")] == [
+        "set -e",
+        "make test",
+        "exec make prove PROOF=smoke",
+    ]
 
 
 def test_scripts_are_plain_shell_that_stops_at_a_fault() -> None:

@@ -153,8 +153,7 @@ class AutomationWorld:
         """Create channel accounts of the paymaster on the ledger, and record them."""
         signers = [channel_signer(self.account, NET, index) for index in range(count)]
         rows = [(each.address, index) for index, each in enumerate(signers)]
-        for address, _ in rows:
-            await self.ledger.fund(address)
+        await asyncio.gather(*(self.ledger.fund(address) for address, _ in rows))
         async with self.database.connection() as db:
             await channel_store.add_channels(db, NET, rows, at=datetime.now(UTC))
         return [address for address, _ in rows]

@@ -4,8 +4,10 @@ Plans are made by the product's own rules; owners sign with the public SDK.
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -65,6 +67,32 @@ _INSTALLER: Final = ServiceContract.INSTALLER
 _FACTORY: Final = ServiceContract.FACTORY
 
 
+# those of each network, deployed once: they keep nothing of one account for another
+_SHARED: Final[dict[str, Mapping[ServiceContract, Address]]] = {}
+
+
+async def service_contracts(ledger: Ledger) -> Mapping[ServiceContract, Address]:
+    """Return the contracts of the service on a network; deploy them the first time."""
+    if ledger.rpc_url not in _SHARED:
+        mandate = await ledger.upload(await ledger.account(), wasm_of("mandate"))
+        made = await asyncio.gather(
+            _put(ledger, "session_guard"),
+            _put(ledger, "ed25519_verifier"),
+            _put(ledger, "session_installer"),
+            _put(ledger, "mandate_factory", scval.to_bytes(mandate)),
+        )
+        _SHARED[ledger.rpc_url] = dict(
+            zip((_GUARD, _VERIFIER, _INSTALLER, _FACTORY), made, strict=True)
+        )
+    return _SHARED[ledger.rpc_url]
+
+
+async def _put(ledger: Ledger, name: str, *args: xdr.SCVal) -> Address:
+    """Deploy with keys of its own, so that others are deployed at the same time."""
+    own = Ledger(ledger.network, ledger.rpc_url)
+    return Address(await own.deploy(await own.account(), wasm_of(name), *args))
+
+
 @dataclass(frozen=True, slots=True)
 class SessionDesk:
     """The contracts of one network, and the keys of its payer."""
@@ -83,42 +111,28 @@ class SessionDesk:
         scene = await world.devnet.scene(payers=1, payees=3)
         payer, ledger = Keypair.from_secret(scene.payers[0].secret.reveal()), world.ledger
 
-        async def put(name: str, *args: xdr.SCVal) -> Address:
-            """Deploy with keys of its own, so that others are deployed at the same time."""
-            own = Ledger(ledger.network, ledger.rpc_url)
-            return Address(await own.deploy(await own.account(), wasm_of(name), *args))
-
-        async def put_factory() -> Address:
-            mandate = await ledger.upload(await ledger.account(), wasm_of("mandate"))
-            return await put("mandate_factory", scval.to_bytes(mandate))
+        put = partial(_put, ledger)
 
         async def put_market() -> tuple[Address, Address]:
             pair = await put("pool", *map(scval.to_address, (scene.asset, scene.native)))
             return pair, await put("router", scval.to_vec([scval.to_address(pair)]))
 
-        (pair, router), oracle, keeper = await asyncio.gather(
+        contracts, (pair, router), oracle, keeper = await asyncio.gather(
+            service_contracts(ledger),
             put_market(),
             put("price_feed"),
             put("keeper", scval.to_bool(True), scval.to_uint64(0)),
         )
-        factory, guard, verifier, installer = await asyncio.gather(
-            put_factory(),
-            put("session_guard"),
-            put("ed25519_verifier"),
-            put("session_installer"),
-        )
-        contracts = {
-            ServiceContract.GUARD: guard,
-            ServiceContract.VERIFIER: verifier,
-            ServiceContract.INSTALLER: installer,
-            ServiceContract.FACTORY: factory,
-        }
         named = AutomationContracts(contracts, {Venue.SOROSWAP: router})
         desk = cls(world, scene, payer, named, pair, oracle, keeper)
-        for token in (scene.asset, scene.native):
-            await desk.give(token, pair, LIQUIDITY)
-            await desk.set_price(token, PRICE)
-        await ledger.invoke(await ledger.account(), pair, "sync")
+        tokens = scene.asset, scene.native
+
+        async def fill() -> None:
+            for token in tokens:
+                await desk.give(token, pair, LIQUIDITY)
+            await ledger.invoke(await ledger.account(), pair, "sync")
+
+        await asyncio.gather(fill(), *(desk.set_price(token, PRICE) for token in tokens))
         return desk
 
     @property
@@ -141,9 +155,14 @@ class SessionDesk:
         """Set the oracle's price of a token as of now, or earlier."""
         asset = scval.to_vec([scval.to_symbol("Stellar"), scval.to_address(token)])
         at = int(self.world.ledgers.now().close_at.timestamp()) - age_s
-        keys = await self.world.ledger.account()
-        await self.world.ledger.invoke(
-            keys, self.oracle, "set", asset, scval.to_int128(price), scval.to_uint64(at)
+        own = Ledger(NET, self.world.ledger.rpc_url)  # others are called at the same time
+        await own.invoke(
+            await own.account(),
+            self.oracle,
+            "set",
+            asset,
+            scval.to_int128(price),
+            scval.to_uint64(at),
         )
 
     async def balance(self, token: str, holder: str) -> int:

@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
 from socket import AF_INET, AF_INET6, AI_NUMERICHOST, AI_NUMERICSERV, AddressFamily
@@ -24,11 +25,23 @@ _NUMERIC: Final = AI_NUMERICHOST | AI_NUMERICSERV
 
 def make_tls(authority: Path | None = None) -> ssl.SSLContext:
     """The TLS context; it trusts the system's authorities and `authority`, a PEM file for tests."""
+    if authority is None:
+        return _system_tls()
+    context = _new_tls()
+    context.load_verify_locations(cafile=authority)
+    return context
+
+
+@cache
+def _system_tls() -> ssl.SSLContext:
+    """One for the process: reading the system's authorities takes a tenth of a second."""
+    return _new_tls()
+
+
+def _new_tls() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
-    if authority is not None:
-        context.load_verify_locations(cafile=authority)
     return context
 
 
