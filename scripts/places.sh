@@ -10,6 +10,9 @@ FAREBOX_CACHE=${FAREBOX_CACHE:-${HOME:?HOME is not set}/.cache/farebox}
 CARGO_TARGET_DIR=$FAREBOX_CACHE/devnet/target
 export FAREBOX_CACHE CARGO_TARGET_DIR
 
+# Compiled modules are kept: to compile the service again takes each process a second.
+unset PYTHONDONTWRITEBYTECODE
+
 venv=$root/.venv
 python=$venv/bin/python
 
