@@ -8,7 +8,7 @@ import pytest
 from stellar_sdk import Keypair
 
 from farebox.kernel.secret import Secret
-from support.command import SOURCES, Ran, run_farebox
+from support.command import SOURCES, Ran, run_fresh_farebox
 
 SPEC: Final = "skills/specs/x402-pay/1.0.0.json"
 USER_ACTION: Final = 2  # exit code
@@ -34,7 +34,7 @@ def start(package: Path, url: Secret[str]) -> Ran:
         "FAREBOX_RELAYER_SECRET_TESTNET": Keypair.random().secret,
         "FAREBOX_SEARCH_SEMANTIC": "off",
     }
-    return run_farebox("serve", settings=settings)
+    return run_fresh_farebox("serve", settings=settings)
 
 
 @pytest.mark.parametrize(

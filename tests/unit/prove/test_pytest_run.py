@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-from prove.flaky import is_race_found
 from prove.pytest_run import run_pytest
 
 TESTS = """
@@ -44,7 +43,3 @@ async def test_run_that_is_late_has_failed(tmp_path: Path) -> None:
     arguments = (*ALONE, "--rootdir", str(tmp_path), str(path))
     ran = await run_pytest(tmp_path, *arguments, within_s=2, environment=PLAIN)
     assert (ran.passed, ran.failed) == (0, ["pytest"])
-
-
-async def test_planted_race_is_found(tmp_path: Path) -> None:
-    assert await is_race_found(tmp_path, PLAIN)
