@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from farebox.automation.authority.stored_calls import decode_calls
+from farebox.automation.execution import send_run
 from farebox.automation.execution.build_run import BuiltRun
 from farebox.automation.execution.execute_run import RunExecutor
 from farebox.automation.plans.stored_plan import StoredPlan
@@ -221,8 +222,9 @@ async def test_late_process_stops_once_its_lease_is_lost(world: AutomationWorld)
 
 
 async def test_envelope_is_not_recorded_by_a_process_that_stood_still_after_building(
-    world: AutomationWorld,
+    world: AutomationWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(send_run, "_CHANNEL_WAIT_S", 0.5)  # it gets none any more
     keeper = await world.keeper()
     plan = await keeper_plan(world, keeper)
     late, reached, go_on = world.network(), asyncio.Event(), asyncio.Event()
