@@ -15,9 +15,9 @@ Ends = Mapping[str, tuple[str, str]]  # module: start of the overridden definiti
 
 
 def _copy_sources(folder: Path) -> Path:
-    """Copy the sources to `folder`/src, compiled modules included: they fit by time and size."""
+    """Copy the sources to `folder`/src."""
     sources = folder / "src"
-    shutil.copytree(ROOT / "src", sources)
+    shutil.copytree(ROOT / "src", sources, ignore=shutil.ignore_patterns("__pycache__"))
     return sources
 
 

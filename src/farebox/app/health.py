@@ -17,7 +17,7 @@ from farebox.web.endpoint import Endpoint, Example, ResponseDeclaration, RouteDe
 from farebox.web.responses import send_json
 
 PROBE_DEADLINE_S: Final = 3.0
-_CACHE_S: Final = 0.1  # how long a response is reused; who waits for a start is told at once
+_CACHE_S: Final = 0.1  # how long a response is reused: a replica is ready as soon as it says so
 log = structlog.get_logger()
 
 

@@ -1,7 +1,6 @@
 """The API schema (`/v1/openapi.json`, OpenAPI 3.1), made from the declared routes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from http import HTTPStatus
 from types import UnionType
 from typing import Final
@@ -82,18 +81,14 @@ class Components:
             )
             if isinstance(body, type | UnionType)
         )
-        schemas, self.schemas = _schemas_of(tuple(types))
+        schemas, self.schemas = msgspec.json.schema_components(
+            types, ref_template=_SCHEMAS + "{name}"
+        )
         self._by_type = dict(zip(types, schemas, strict=True))
 
     def schema_of(self, body: BodyType) -> JsonSchema:
         """Return the schema of a body: for a type, the reference to its component."""
         return self._by_type[body] if isinstance(body, type | UnionType) else body
-
-
-@cache
-def _schemas_of(types: tuple[type | UnionType, ...]) -> tuple[tuple[JsonSchema, ...], JsonSchema]:
-    """Make the schemas of these types, and the components that they refer to, once a process."""
-    return msgspec.json.schema_components(types, ref_template=_SCHEMAS + "{name}")
 
 
 def openapi_document(routes: Sequence[RouteDeclaration]) -> JsonSchema:

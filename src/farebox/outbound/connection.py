@@ -34,7 +34,7 @@ def make_tls(authority: Path | None = None) -> ssl.SSLContext:
 
 @cache
 def _system_tls() -> ssl.SSLContext:
-    """One for the process: reading the system's authorities takes a tenth of a second."""
+    """One for the process: reading the system's authorities takes 0.05 s of a processor."""
     return _new_tls()
 
 

@@ -42,7 +42,7 @@ def packaged_files() -> dict[str, bytes]:
 
 @cache
 def packaged_skills() -> Skills:
-    """Read the packaged specs, once a process: their rules take half a second of a processor.
+    """Read the packaged specs, once a process: judging them is most of the work of a start.
 
     Raises:
         InvalidSkills: as for `read_skills`.

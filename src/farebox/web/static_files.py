@@ -9,7 +9,7 @@ import gzip
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
@@ -82,7 +82,7 @@ class StaticFiles:
 
 def _prepare(file: StaticFile, further: Headers) -> _Choice:
     digest = sha256(file.body).hexdigest()[:32]
-    zipped = _zip(file.body)
+    zipped = gzip.compress(file.body, mtime=0)
     if len(zipped) > _NOT_WORTH_IT * len(file.body):
         return _Choice(_response(file, file.body, f'"{digest}"', further), None)
     varied = (*further, (b"vary", b"Accept-Encoding"))
@@ -91,11 +91,6 @@ def _prepare(file: StaticFile, further: Headers) -> _Choice:
         _response(file, file.body, f'"{digest}"', varied),
         _response(file, zipped, f'"{digest}-{_GZIP}"', coded),
     )
-
-
-@cache
-def _zip(body: bytes) -> bytes:
-    return gzip.compress(body, mtime=0)
 
 
 def _response(file: StaticFile, body: bytes, etag: str, further: Headers) -> _Prepared:

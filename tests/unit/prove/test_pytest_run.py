@@ -15,8 +15,7 @@ def broken():
 def test_right(): pass
 def test_wrong(): assert False
 def test_without_its_fixture(broken): pass
-@pytest.mark.skip
-def test_skipped(): pass
+def test_skipped(): pytest.importorskip("no_such_module")
 """
 ALONE = ("-p", "no:cacheprovider", "-c", os.devnull)
 PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}

@@ -36,7 +36,6 @@ _MOST_LATE_S: Final = 86_400
 _MOST_SAID: Final = 200  # characters of a decoder's words
 # what a decoder says with a value or a name of the caller in it
 _REPEATS: Final = ("Invalid", "Object contains unknown field")
-_PLANS_OWN: Final = ("spec.", "spec[", "schedule.")
 _BEYOND_A_BOUND: Final = re.compile(r"Expected `\w+` (?:[<>]|of length )")
 _OTHER: Final = "It has a member or a value that is not taken here."
 
@@ -177,11 +176,11 @@ def refuse_member(member: str, error: str) -> AutomationRefused | None:
     """
     said = error.partition(" - at ")[0]
     why = _OTHER if said.startswith(_REPEATS) or len(said) > _MOST_SAID else f"{said}."
-    is_plans_own = member in ("spec", "schedule") or member.startswith(_PLANS_OWN)
-    if is_plans_own and _BEYOND_A_BOUND.match(said):
+    is_spec = member == "spec" or member.startswith(("spec.", "spec["))
+    if not is_spec and member != "schedule" and not member.startswith("schedule."):
+        return None
+    if _BEYOND_A_BOUND.match(said):
         return AutomationRefused(ErrorCode.INVALID_REQUEST, why, field=member)
-    if member == "spec" or member.startswith(("spec.", "spec[")):
+    if is_spec:
         return spec_mismatch(member, why)
-    if member == "schedule" or member.startswith("schedule."):
-        return AutomationRefused(ErrorCode.INVALID_SCHEDULE, why, field=member)
-    return None
+    return AutomationRefused(ErrorCode.INVALID_SCHEDULE, why, field=member)
