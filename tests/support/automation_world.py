@@ -33,6 +33,7 @@ from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet
 from farebox.stellar.fees import FeePolicy
 from farebox.stellar.ledger_clock import LedgerClock
+from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.signers import SigningAccount, parse_secret_seed
 from farebox.stellar.simulation_slots import SimulationSlots
@@ -100,6 +101,14 @@ class AutomationWorld:
     def __post_init__(self) -> None:
         self.ledgers = LedgerClock(NET, self.rpc, self.clock, poll_s=0.1)
         self.watcher = LedgerWatcher(self.rpc, self.ledgers, self.clock, idle_s=0.05)
+
+    async def learn_cadence(self) -> None:
+        """Learn how fast ledgers close as a service does when it starts."""
+        state = NetworkState(NET, self.rpc, self.clock)
+        await state.refresh()
+        assert state.settings is not None
+        target_s = state.settings.target_close_ms / 1000
+        self.ledgers.learn_cadence(await self.rpc.health(), target_s=target_s)
 
     def network(
         self,
@@ -212,12 +221,13 @@ async def automation_world(
     account = SigningAccount(account_address(bytes(signing.reveal().verify_key)), signing)
     async with HttpSorobanRpc(NET, Secret(devnet.rpc_url), timeout_s=10) as rpc:
         world = AutomationWorld(devnet, ledger, rpc, database, account)
+        await world.learn_cadence()
+        await until(lambda: world.ledgers.poll())
         loops = [
             asyncio.create_task(world.ledgers.run()),
             asyncio.create_task(world.watcher.run()),
         ]
         try:
-            await until(lambda: world.ledgers.poll())
             if channels:
                 await world.add_channels(channels)
             yield world

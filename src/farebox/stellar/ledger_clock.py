@@ -16,8 +16,10 @@ from farebox.stellar.soroban_rpc import SorobanRpc
 
 SLOWEST_CADENCE_S: Final = 5.0  # the assumption of clients that cannot measure
 FASTEST_CADENCE_S: Final = 0.1  # several ledgers may close in one second
-_LEDGERS_TO_JUDGE: Final = 20  # close times are whole seconds: fewer are inaccurate
+_LEDGERS_TO_JUDGE: Final = 20
+_SECONDS_TO_JUDGE: Final = 20  # close times are whole seconds: an error of a twentieth at most
 _LEDGERS_KEPT: Final = 60
+_KEPT_S: Final = 60.0  # on our own clock, however fast ledgers close
 _LATE_LEDGERS: Final = 2
 _POLLS_OF_AN_OUTAGE: Final = 2  # in a row; a single one fails in a busy process, or at a busy node
 _STALE_AFTER_S: Final = 30.0  # a node calls itself unhealthy then
@@ -43,7 +45,7 @@ class LedgerReading:
     """The newest ledger seen.
 
     `close_at` is in whole seconds. `cadence_s` is seconds a ledger: as observed here, before 20
-    ledgers were observed as in the node's history, or else 5. `age_s` is the time since the ledger
+    ledgers and 20 seconds were observed as in the node's history, or else 5. `age_s` is the time since the ledger
     was first seen here. `target_s` is the network's target close time when the clock started.
     `is_confirmed` is false while only one look has named a ledger so far from those before it: a
     node may be wrong about it, and nothing is refused for good by it.
@@ -81,13 +83,16 @@ def ledgers_for(seconds: int, *, cadence_s: float, tolerance: int) -> int:
 def observed_cadence(closes: tuple[tuple[int, datetime], ...]) -> float | None:
     """Seconds a ledger between the first and the last of `closes`, which rise in sequence.
 
-    None when they are fewer than 20 ledgers apart. Single closes are not measured: close times are
-    whole seconds, and several ledgers can share one.
+    None when they are fewer than 20 ledgers or 20 seconds apart. Single closes are not measured:
+    close times are whole seconds, and several ledgers can share one.
     """
-    if not closes or closes[-1][0] - closes[0][0] < _LEDGERS_TO_JUDGE:
+    if not closes:
         return None
     (first, began_at), (last, ended_at) = closes[0], closes[-1]
-    return max(FASTEST_CADENCE_S, (ended_at - began_at).total_seconds() / (last - first))
+    passed_s = (ended_at - began_at).total_seconds()
+    if last - first < _LEDGERS_TO_JUDGE or passed_s < _SECONDS_TO_JUDGE:
+        return None
+    return max(FASTEST_CADENCE_S, passed_s / (last - first))
 
 
 class Ledgers(Protocol):
@@ -243,12 +248,19 @@ class LedgerClock:
         self._seen_at = self._confirmed_at = self._clock.monotonic()
         self._closes.append((sequence, close_at))
         self._seen.append(self._seen_at)
-        while len(self._closes) > 1 and self._closes[1][0] <= sequence - _LEDGERS_KEPT:
+        while self._has_enough_after_first(sequence):
             self._closes.popleft()
             self._seen.popleft()
         passed_s = (self._closes[-1][1] - self._closes[0][1]).total_seconds()
         if abs(passed_s - (self._seen[-1] - self._seen[0])) <= _PACE_DIFFERS_S:
             self._cadence_s = observed_cadence(tuple(self._closes)) or self._cadence_s
+
+    def _has_enough_after_first(self, sequence: int) -> bool:
+        """Whether the closes after the first one are many enough, and reach far enough back."""
+        if len(self._closes) == 1:
+            return False
+        reaches_back_s = self._seen_at - self._seen[1]
+        return self._closes[1][0] <= sequence - _LEDGERS_KEPT and reaches_back_s >= _KEPT_S
 
     def _forget_closes(self) -> None:
         """Begin to observe anew; the cadence is used until enough ledgers were seen again."""

@@ -86,17 +86,22 @@ def test_cadence_is_time_over_ledgers_when_closes_round_to_seconds() -> None:
 
 
 def test_cadence_counts_ledgers_that_share_a_second() -> None:
-    fast = tuple((n, GENESIS + timedelta(seconds=n // 5)) for n in range(51))
+    fast = tuple((n, GENESIS + timedelta(seconds=n // 5)) for n in range(101))
     assert observed_cadence(fast) == pytest.approx(0.2)
 
 
-def test_cadence_is_positive_when_all_ledgers_share_a_second() -> None:
-    assert observed_cadence(((1, GENESIS), (100, GENESIS))) == 0.1
+def test_cadence_is_a_tenth_of_a_second_at_least() -> None:
+    assert observed_cadence(((1, GENESIS), (1_001, GENESIS + timedelta(seconds=20)))) == 0.1
 
 
-@pytest.mark.parametrize("closes", [(), ((5, GENESIS),), ((5, GENESIS), (24, GENESIS))])
-def test_cadence_is_none_below_twenty_ledgers(closes: tuple[tuple[int, datetime], ...]) -> None:
+@pytest.mark.parametrize(("ledgers", "seconds"), [(19, 95), (95, 19), (100, 0)])
+def test_cadence_is_none_below_twenty_ledgers_or_seconds(
+    ledgers: int, seconds: int
+) -> None:
+    closes = ((5, GENESIS), (5 + ledgers, GENESIS + timedelta(seconds=seconds)))
     assert observed_cadence(closes) is None
+    assert observed_cadence(closes[:1]) is None
+    assert observed_cadence(closes[:0]) is None
 
 
 async def test_clock_is_stale_before_the_first_response() -> None:
@@ -119,6 +124,19 @@ async def test_clock_observes_the_cadence_after_twenty_ledgers() -> None:
     assert bench.clock.now().cadence_s == 5.0
     await bench.sees(closed(21, 42), every_s=2)
     assert bench.clock.now().cadence_s == 2.0
+
+
+@pytest.mark.parametrize("offset_ms", range(0, 1_000, 100))
+async def test_cadence_of_a_fast_network_is_a_twentieth_off_at_most(offset_ms: int) -> None:
+    """Five ledgers close in a second, and their close times are whole seconds.
+
+    Control: twenty ledgers alone, which last three to five such seconds.
+    """
+    bench = Bench()
+    bench.clock.learn_cadence(NodeHealth(1, GENESIS, 1, GENESIS), target_s=0.2)
+    for n in range(1, 1_001):
+        await bench.sees(closed(n, (200 * n + offset_ms) // 1_000), every_s=0.2)
+        assert bench.clock.now().cadence_s == pytest.approx(0.2, rel=0.05)
 
 
 async def test_clock_learns_its_first_cadence_from_the_nodes_history() -> None:
