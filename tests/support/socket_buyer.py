@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from farebox.storage.pool import Database
-from support.gateway import GatewayBench, signature
+from support.gateway import GatewayBench, sent, signature
 from support.serving import serving
 from support.waiting import until
 
@@ -61,6 +61,16 @@ class SocketBuyer:
             length = int(size, 16)
             parts, rest = parts + rest[:length], rest[length + 2 :]
         return parts, is_whole
+
+    async def until_sent(self, at: GatewayBench) -> None:
+        """Return once the request has reached the upstream, before which nothing is answered."""
+        answered = asyncio.ensure_future(self.reader.read(1))
+        try:
+            await until(lambda: sent(at) or answered.done())
+            assert not answered.done(), (answered.result() + await self.read_rest()).decode()
+        finally:
+            answered.cancel()
+            await asyncio.gather(answered, return_exceptions=True)
 
     def leave(self) -> None:
         """Leave: the connection is gone."""

@@ -41,8 +41,20 @@ async def until(condition: Callable[[], Any], within_s: float = WITHIN_S) -> Any
             return value
         waited_s = time.monotonic() - began
         if waited_s > within_s:
-            raise TimeoutError(f"the condition stays {value!r} for {within_s} s")
+            late = TimeoutError(f"the condition stays {value!r} for {within_s} s")
+            late.add_note(_describe_tasks())
+            raise late
         await asyncio.sleep(min(max(_PAUSE_S, waited_s / 20), _LONGEST_PAUSE_S))
+
+
+def _describe_tasks() -> str:
+    """Where every task of the loop waits, a line each: what a condition that stays false lacks."""
+    lines = []
+    for task in asyncio.all_tasks():
+        frames = task.get_stack()
+        at = f"{frames[-1].f_code.co_filename}:{frames[-1].f_lineno}" if frames else "its end"
+        lines.append(f"{task.get_name()} {task.get_coro()!r} waits at {at}")
+    return "\n".join(sorted(lines))
 
 
 async def until_lock_is_waited_for(database: Database, sessions: int = 1) -> None:

@@ -45,10 +45,10 @@ class LedgerReading:
     """The newest ledger seen.
 
     `close_at` is in whole seconds. `cadence_s` is seconds a ledger: as observed here, before 20
-    ledgers and 20 seconds were observed as in the node's history, or else 5. `age_s` is the time since the ledger
-    was first seen here. `target_s` is the network's target close time when the clock started.
-    `is_confirmed` is false while only one look has named a ledger so far from those before it: a
-    node may be wrong about it, and nothing is refused for good by it.
+    ledgers and 20 seconds were observed as in the node's history, or else 5. `age_s` is the time
+    since the ledger was first seen here. `target_s` is the network's target close time when the
+    clock started. `is_confirmed` is false while only one look has named a ledger so far from those
+    before it: a node may be wrong about it, and nothing is refused for good by it.
     """
 
     sequence: int

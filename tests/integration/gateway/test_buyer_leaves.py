@@ -12,7 +12,6 @@ from support.gateway import GatewayBench, HeldSettlement, Opened, sent
 from support.gateway_payments import SlotCounters, counters_of
 from support.socket_buyer import payment_row, socket_buyer, until_ended
 from support.upstream import Answer, GatedUpstream, answers
-from support.waiting import until
 
 LONG = 200_000
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
@@ -92,7 +91,7 @@ async def test_response_whose_buyer_left_before_its_head_waits_for_the_same_requ
     upstream = GatedUpstream(b"", head_of(5) + b"sunny")
     async with opened(answer=upstream.answer) as at:
         async with socket_buyer(at, method=method) as buyer:
-            await until(lambda: sent(at))
+            await buyer.until_sent(at)
             await buyer.leave_noted()
             upstream.gate.set()
             row = await until_ended(database)
@@ -117,7 +116,7 @@ async def test_response_that_is_not_kept_is_asked_for_again_where_it_may_be_repe
     upstream = GatedUpstream(b"", head_of(5) + b"sunny")
     async with opened(answer=upstream.answer, keep_answer_bytes=0, **members) as at:
         async with socket_buyer(at, method=method) as buyer:
-            await until(lambda: sent(at))
+            await buyer.until_sent(at)
             await buyer.leave_noted()
             upstream.gate.set()
             row = await until_ended(database)
@@ -191,7 +190,7 @@ async def test_stream_that_begins_after_its_buyer_left_is_not_delivered(
 ) -> None:
     upstream = GatedUpstream(b"", STREAM + b"data: 1\n\n")
     async with opened(answer=upstream.answer) as at, socket_buyer(at) as buyer:
-        await until(lambda: sent(at))
+        await buyer.until_sent(at)
         await buyer.leave_noted()
         upstream.gate.set()
         row = await until_ended(database)

@@ -95,9 +95,7 @@ def test_cadence_is_a_tenth_of_a_second_at_least() -> None:
 
 
 @pytest.mark.parametrize(("ledgers", "seconds"), [(19, 95), (95, 19), (100, 0)])
-def test_cadence_is_none_below_twenty_ledgers_or_seconds(
-    ledgers: int, seconds: int
-) -> None:
+def test_cadence_is_none_below_twenty_ledgers_or_seconds(ledgers: int, seconds: int) -> None:
     closes = ((5, GENESIS), (5 + ledgers, GENESIS + timedelta(seconds=seconds)))
     assert observed_cadence(closes) is None
     assert observed_cadence(closes[:1]) is None
