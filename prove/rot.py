@@ -1,6 +1,6 @@
 """`make rot`: every bench, evaluation, end-to-end run and proof still runs, in its short form.
 
-A target that ends with an error fails the run. A missed threshold is named and fails nothing: a
+A target that ends with an error, or misses its control, fails the run. A missed threshold is named and fails nothing: a
 short run on a busy machine says little about it. ONLY=bench or ONLY="e2e.mcp prove.auth" runs some.
 """
 
@@ -38,13 +38,13 @@ def choose(targets: Sequence[str], only: str) -> list[str]:
     """Choose the targets that `only` names, by kind or by name; all when it is empty.
 
     Raises:
-        RunFailed: it names none.
+        RunFailed: it names another.
     """
     wanted = set(only.replace("-", "_").split())
-    chosen = [name for name in targets if not wanted or wanted & {name, name.partition(".")[0]}]
-    if not chosen:
-        raise RunFailed(f"there is no {only}; there are {' '.join(targets)}")
-    return chosen
+    unknown = wanted - {*targets, *KINDS}
+    if unknown:
+        raise RunFailed(f"there is no {' '.join(sorted(unknown))}; there are {' '.join(targets)}")
+    return [name for name in targets if not wanted or wanted & {name, name.partition(".")[0]}]
 
 
 def judge(ended: TargetRun) -> str:
@@ -55,6 +55,8 @@ def judge(ended: TargetRun) -> str:
         return f"exit code {ended.code}: {ended.figures.get('error', 'no reason given')}"
     if not ended.figures:
         return "the last line is no JSON object"
+    if ended.figures.get("control_caught") is False:
+        return "its control is not caught"
     return "missed" if ended.code else "holds"
 
 

@@ -41,16 +41,20 @@ timed() {
 # beside STEP COMMAND...: runs the command beside the next ones, which go first where cores are
 # short. Its output, its seconds and whether it failed are files of the folder `$kept`.
 running=
+steps_beside=
 beside() {
     step=$1
     shift
     say "$step (beside the others)"
     (
         began_step=$(date +%s)
-        nice -n 5 "$@" >"$kept/$step.output" 2>&1 || : >"$kept/$step.failed"
-        printf '%s' "$step=$(($(date +%s) - began_step))" >"$kept/$step.steps"
+        nice -n 5 "$@" >"$kept/$step.output" 2>&1 &
+        trap 'kill "$!" 2>/dev/null || true' TERM
+        wait "$!" && : >"$kept/$step.passed"
+        printf '%s' "$(($(date +%s) - began_step))" >"$kept/$step.seconds"
     ) &
     running="$running $!"
+    steps_beside="$steps_beside $step"
 }
 
 # end_steps: waits for what runs beside, shows what failed, and prints the JSON object of the run;
@@ -58,15 +62,12 @@ beside() {
 end_steps() {
     for process in $running; do wait "$process" || true; done
     running=
-    for path in "$kept"/*.steps; do
-        [ -f "$path" ] || continue
-        steps="$steps $(cat -- "$path")"
-        step=$(basename -- "$path" .steps)
-        if [ -f "$kept/$step.failed" ]; then
-            say "FAILED: $step"
-            cat -- "$kept/$step.output" >&2
-            failed="${failed:+$failed, }\"$step\""
-        fi
+    for step in $steps_beside; do
+        steps="${steps:+$steps }$step=$(cat -- "$kept/$step.seconds" || echo 0)"
+        [ -f "$kept/$step.passed" ] && continue
+        say "FAILED: $step"
+        cat -- "$kept/$step.output" >&2 || true
+        failed="${failed:+$failed, }\"$step\""
     done
     printf '{"failed": [%s], "seconds": %s, "steps": {"%s}}\n' "$failed" \
         "$(($(date +%s) - began))" "$(printf '%s' "$steps" | sed 's/=/": /g; s/ \([a-z]\)/, "\1/g')"

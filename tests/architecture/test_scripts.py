@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from farebox.local.devnet_binary import cache_folder
+from support.waiting import until_blocking
 
 ROOT = Path(__file__).parents[2]
 PLAIN = (
@@ -260,3 +261,39 @@ end_steps
     assert (code, said["failed"]) == (int(bool(fails)), list(fails))
     assert set(said["steps"]) == {"first", "early", "late"}
     assert {name for name in codes if f"words of {name}" in err} == set(fails)
+
+
+def test_step_beside_that_is_lost_has_failed(checkout: Path) -> None:
+    script = checkout / "scripts" / "steps"
+    script.write_text(
+        """#!/bin/sh
+set -eu
+. "$(dirname -- "$0")/places.sh"
+began=$(date +%s)
+failed=
+keep_steps
+beside lost sh -c 'kill -9 "$PPID"'
+end_steps
+"""
+    )
+    script.chmod(0o755)
+    code, out, _ = _run(script, path=Path(os.environ["PATH"]))
+    said = json.loads(out)
+    assert (code, said["failed"], said["steps"]) == (1, ["lost"], {"lost": 0})
+
+
+def test_step_beside_ends_with_the_script(checkout: Path, tmp_path: Path) -> None:
+    script, step = checkout / "scripts" / "steps", tmp_path / "step"
+    script.write_text(
+        f"""#!/bin/sh
+set -eu
+. "$(dirname -- "$0")/places.sh"
+keep_steps
+beside long sh -c 'echo $$ >{step}; exec sleep 60'
+until [ -s {step} ]; do sleep 0.01; done
+exit 1
+"""
+    )
+    script.chmod(0o755)
+    assert _run(script, path=Path(os.environ["PATH"]))[0] == 1
+    until_blocking(lambda: not Path(f"/proc/{step.read_text().strip()}").exists())

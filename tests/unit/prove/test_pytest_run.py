@@ -28,7 +28,17 @@ async def test_failed_tests_and_broken_fixtures_are_named(tmp_path: Path) -> Non
     ran = await run_pytest(tmp_path, *arguments, within_s=60, environment=PLAIN)
     assert ran.passed == 1
     assert sorted(ran.failed) == ["test_some::test_without_its_fixture", "test_some::test_wrong"]
+    assert ran.skipped == ["test_some::test_skipped"]
     assert set(ran.seconds) == {"test_some"}
+
+
+async def test_run_that_fails_behind_its_last_test_has_failed(tmp_path: Path) -> None:
+    (tmp_path / "test_some.py").write_text("def test_right(): pass\n")
+    end = "def pytest_sessionfinish(session):\n    session.exitstatus = 1\n"
+    (tmp_path / "conftest.py").write_text(end)
+    arguments = (*ALONE, "--rootdir", str(tmp_path), str(tmp_path))
+    ran = await run_pytest(tmp_path, *arguments, within_s=60, environment=PLAIN)
+    assert (ran.passed, ran.failed) == (1, ["pytest"])
 
 
 async def test_run_without_a_report_has_failed(tmp_path: Path) -> None:

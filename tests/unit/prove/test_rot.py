@@ -47,7 +47,7 @@ def test_targets_are_chosen_by_kind_and_by_name(only: str, chosen: list[str]) ->
 
 def test_unknown_target_is_refused_with_the_list() -> None:
     with pytest.raises(RunFailed, match=r"no bench\.nothing; there are bench\.verify"):
-        choose(TARGETS, "bench.nothing")
+        choose(TARGETS, "bench.nothing prove")
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,8 @@ def test_unknown_target_is_refused_with_the_list() -> None:
         (TargetRun(0, 1.0, {"cases": 3}), "holds"),
         (TargetRun(1, 1.0, {"cases": 3}), "missed"),
         (TargetRun(2, 1.0, {"error": "no such option"}), "exit code 2: no such option"),
+        (TargetRun(1, 1.0, {"control_caught": True}), "missed"),
+        (TargetRun(1, 1.0, {"control_caught": False}), "its control is not caught"),
         (TargetRun(1, 1.0, {}), "the last line is no JSON object"),
         (TargetRun(-15, 1.0, {}, is_late=True), "not ended after 900 s"),
         (TargetRun(-9, 1.0, {}), "exit code -9: no reason given"),
