@@ -78,7 +78,17 @@ class PlanOwner:
         return answer
 
     async def buy(self, plan: str, runs: int, *, is_top_up: bool = False) -> OwnerAnswer:
-        """Pay for runs of a plan, with the credit that is there and with money."""
+        """Pay for runs of a plan, again while a busy service answers that it sent nothing."""
+        answer = await self._buy(plan, runs, is_top_up=is_top_up)
+        for _ in range(_LOOKS):
+            if answer.status != 503:
+                break
+            await asyncio.sleep(_LOOK_S)
+            answer = await self._buy(plan, runs, is_top_up=is_top_up)
+        return answer
+
+    async def _buy(self, plan: str, runs: int, *, is_top_up: bool) -> OwnerAnswer:
+        """Pay with the credit that is there and with money."""
         path, body = f"/{plan}/{'topup' if is_top_up else 'payment'}", {"runs": runs}
         answer, offer = await self.ask("POST", path, body)
         if answer.status != 402:

@@ -1,7 +1,8 @@
 """`make rot`: every bench, evaluation, end-to-end run and proof still runs, in its short form.
 
-A target that ends with an error, or misses its control, fails the run. A missed threshold is named and fails nothing: a
-short run on a busy machine says little about it. ONLY=bench or ONLY="e2e.mcp prove.auth" runs some.
+A target that ends with an error, or misses its control, fails the run. A missed threshold is named
+and fails nothing: a short run on a busy machine says little about it. ONLY=bench or ONLY="e2e.mcp
+prove.auth" runs some.
 """
 
 import os

@@ -232,8 +232,8 @@ class LedgerClock:
             self._confirmed_at = self._clock.monotonic()
             if sequence > newest[0]:
                 self._is_confirmed = self._is_within(sequence, _LEAP_LEDGERS)
-                if not self._is_within(sequence, _LEDGERS_TO_JUDGE):
-                    self._forget_closes()
+                if self._is_stale() or not self._is_within(sequence, _LEDGERS_TO_JUDGE):
+                    self._forget_closes()  # a time without ledgers says nothing about their pace
                 self._advance(sequence, close_at)
 
     def _is_within(self, sequence: int, more: int) -> bool:
@@ -253,7 +253,8 @@ class LedgerClock:
             self._seen.popleft()
         passed_s = (self._closes[-1][1] - self._closes[0][1]).total_seconds()
         if abs(passed_s - (self._seen[-1] - self._seen[0])) <= _PACE_DIFFERS_S:
-            self._cadence_s = observed_cadence(tuple(self._closes)) or self._cadence_s
+            spanned = (self._closes[0], self._closes[-1])
+            self._cadence_s = observed_cadence(spanned) or self._cadence_s
 
     def _has_enough_after_first(self, sequence: int) -> bool:
         """Whether the closes after the first one are many enough, and reach far enough back."""

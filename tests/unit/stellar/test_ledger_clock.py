@@ -124,6 +124,16 @@ async def test_clock_observes_the_cadence_after_twenty_ledgers() -> None:
     assert bench.clock.now().cadence_s == 2.0
 
 
+async def test_time_without_ledgers_is_no_part_of_the_cadence() -> None:
+    """A network that stood still for two minutes goes on at its pace."""
+    bench = Bench()
+    await bench.sees(*(closed(n, n) for n in range(1, 61)), every_s=1)
+    bench.time.turn(120)
+    for n in range(61, 121):
+        await bench.sees(closed(n, n + 120), every_s=1)
+        assert bench.clock.now().cadence_s == 1.0
+
+
 @pytest.mark.parametrize("offset_ms", range(0, 1_000, 100))
 async def test_cadence_of_a_fast_network_is_a_twentieth_off_at_most(offset_ms: int) -> None:
     """Five ledgers close in a second, and their close times are whole seconds.
