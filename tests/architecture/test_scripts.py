@@ -236,6 +236,29 @@ def test_scripts_use_the_cache_folder_of_the_service(
     assert shown.stdout == f"{cache} {cache}/devnet/target\n"
 
 
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no files in memory here")
+@pytest.mark.parametrize(
+    ("free_kb", "given", "chosen"),
+    [
+        (8_388_608, "", "/dev/shm"),
+        (8_388_607, "", ""),
+        (16_777_216, "/own", "/own"),
+    ],
+)
+def test_databases_are_in_memory_where_there_is_room(
+    checkout: Path, bare: Path, free_kb: int, given: str, chosen: str
+) -> None:
+    shown = (
+        "Filesystem 1024-blocks Used Available Capacity Mounted on",
+        f"tmpfs 9 8 {free_kb} 1% /",
+    )
+    _program(bare, "df", *(f"echo '{line}'" for line in shown))
+    _program(
+        checkout / "scripts", "asked", '. "$(dirname "$0")/places.sh"', "in_memory", "echo $TMPDIR"
+    )
+    assert _run(checkout / "scripts" / "asked", path=bare, TMPDIR=given)[1] == f"{chosen}\n"
+
+
 @pytest.mark.parametrize("fails", [(), ("late",), ("early", "late")])
 def test_steps_beside_are_waited_for_and_named_when_they_fail(
     checkout: Path, fails: tuple[str, ...]
