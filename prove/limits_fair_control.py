@@ -50,8 +50,8 @@ _BREAKS: Final[Mapping[Control, tuple[Change, ...]]] = {
         ),
         (
             "ingress/rate_limiter.py",
-            "        if now < self._paused_until:\n            return None\n",
-            "        return None\n",
+            "        if now >= self._paused_until:\n",
+            "        if now < self._paused_until:\n",
         ),
         (
             "storage/client_quota.py",

@@ -65,10 +65,8 @@ class _Bucket:
     def wait_s(self, per_minute: int, now: float, cost: int) -> float:
         """Refill, and return the seconds until there are `cost` tokens; 0 when there are."""
         refill = (now - self.filled_at) * per_minute / _MINUTE_S
-        self.tokens = min(per_minute + 1.0, self.tokens + refill)
+        self.tokens = min(float(per_minute), self.tokens + refill)
         self.filled_at = now
-        if now < self.closed_until:
-            return self.closed_until - now
         missing = cost - self.tokens
         return 0.0 if missing < _ROUNDING else missing * _MINUTE_S / per_minute
 
@@ -76,9 +74,8 @@ class _Bucket:
 class TokenBuckets:
     """A minute's worth of tokens for each name, refilled evenly; times are monotonic seconds.
 
-    A bucket holds one token more, so that the count in the database is the first to refuse, and
-    says for how long (`close`). Of more names than `max_names` the one that was used longest ago
-    is forgotten: its bucket is full again.
+    A name that the database has refused is closed until the minute of the database ends. Of more
+    names than `max_names` the one that was used longest ago is forgotten: its bucket is full again.
     """
 
     def __init__(self, *, max_names: int = _MAX_NAMES) -> None:
@@ -90,7 +87,7 @@ class TokenBuckets:
 
         `cost` is at most `per_minute`.
         """
-        bucket = self._buckets.pop(name, None) or _Bucket(per_minute + 1.0, now)
+        bucket = self._buckets.pop(name, None) or _Bucket(per_minute, now)
         self._buckets[name] = bucket  # the newest is last
         if len(self._buckets) > self._max_names:
             del self._buckets[next(iter(self._buckets))]
@@ -99,27 +96,31 @@ class TokenBuckets:
             bucket.tokens -= cost
         return wait_s
 
-    def close(self, name: str, *, until: float, cost: int = 1) -> None:
-        """Give the tokens taken last back, and let none be taken before `until`."""
-        bucket = self._buckets.get(name)
-        if bucket is not None:
-            bucket.tokens += cost
-            bucket.closed_until = max(bucket.closed_until, until)
-
     def wait_s(self, name: str, *, per_minute: int, now: float, cost: int = 1) -> float:
         """Return the result of `acquire` without taking a token."""
         bucket = self._buckets.get(name)
         return 0.0 if bucket is None else bucket.wait_s(per_minute, now, cost)
+
+    def close(self, name: str, *, until: float) -> None:
+        """Close a name until then."""
+        bucket = self._buckets.get(name)
+        if bucket is not None:
+            bucket.closed_until = max(bucket.closed_until, until)
+
+    def closed_s(self, name: str, *, now: float) -> float:
+        """Return the seconds for which a name is closed; 0 when it is open."""
+        bucket = self._buckets.get(name)
+        return 0.0 if bucket is None else max(0.0, bucket.closed_until - now)
 
     def __len__(self) -> int:
         return len(self._buckets)
 
 
 class RateLimiter:
-    """Limits requests over all processes: each counts in the database.
+    """Limits requests over all processes: each counts in the database, which alone refuses.
 
-    The process's own token buckets stand in front: a client that exceeds its limit does not reach
-    the database. While the database is unavailable the limiter fails open to these buckets alone.
+    A client that the database has refused does not reach it again until its minute ends. While the
+    database is unavailable the limiter fails open to the token buckets of this process.
     Requests that arrive while a statement runs are counted together by the next one.
     """
 
@@ -130,32 +131,36 @@ class RateLimiter:
         self._paused_until = -math.inf
 
     async def acquire(self, limit: RateLimit, client: str, *, cost: int = 1) -> int | None:
-        """Count a request `cost` times: None when allowed, else the seconds to wait, at least 1."""
+        """Count a request `cost` times: None when allowed, else the seconds to wait, at least 1.
+
+        After these seconds the same request is allowed, unless others of the client were counted.
+        """
         if not limit.per_minute:
             return None
         name, now = limit.name(client), self._clock.monotonic()
         cost = min(cost, limit.per_minute)
         wait_s = self._buckets.acquire(name, per_minute=limit.per_minute, now=now, cost=cost)
-        if wait_s:
-            return max(1, math.ceil(wait_s))
-        if now < self._paused_until:
-            return None
-        try:
-            return await self._counts.add((name, limit.per_minute, cost))
-        except DatabaseUnavailable:
-            self._paused_until = self._clock.monotonic() + _DATABASE_PAUSE_S
-            log.warning("rate_limiter.database_unavailable")
-            return None
+        closed_s = self._buckets.closed_s(name, now=now)
+        if closed_s:
+            return math.ceil(closed_s)
+        if now >= self._paused_until:
+            try:
+                return await self._counts.add((name, limit.per_minute, cost))
+            except DatabaseUnavailable:
+                self._paused_until = self._clock.monotonic() + _DATABASE_PAUSE_S
+                log.warning("rate_limiter.database_unavailable")
+        return math.ceil(wait_s) or None
 
     def peek(self, limit: RateLimit, client: str, *, cost: int = 1) -> int | None:
         """Return the result of `acquire` as far as this process knows; nothing is counted."""
         if not limit.per_minute:
             return None
-        now = self._clock.monotonic()
+        name, now = limit.name(client), self._clock.monotonic()
         cost = min(cost, limit.per_minute)
-        name = limit.name(client)
-        wait_s = self._buckets.wait_s(name, per_minute=limit.per_minute, now=now, cost=cost)
-        return max(1, math.ceil(wait_s)) if wait_s else None
+        wait_s = self._buckets.closed_s(name, now=now)
+        if not wait_s and now < self._paused_until:
+            wait_s = self._buckets.wait_s(name, per_minute=limit.per_minute, now=now, cost=cost)
+        return math.ceil(wait_s) or None
 
     async def _count(self, requests: Sequence[_CountedRequest]) -> list[int | None]:
         costs: Counter[str] = Counter()
@@ -172,7 +177,7 @@ class RateLimiter:
             before[name] += cost
             is_refused = before[name] > per_minute
             if is_refused:
-                self._buckets.close(name, until=self._clock.monotonic() + wait_s, cost=cost)
+                self._buckets.close(name, until=self._clock.monotonic() + wait_s)
             results.append(wait_s if is_refused else None)
         return results
 

@@ -90,6 +90,34 @@ async def test_acquire_counts_the_cost_on_every_replica(
     assert await RateLimiter(database, clock).acquire(RateLimit("small", 2), A, cost=3) == 60
 
 
+@pytest.mark.parametrize("second", [0, 13, 41, 59])
+@pytest.mark.parametrize("cost", [1, 3, 5])
+async def test_refused_request_is_allowed_after_the_wait_that_it_is_told(
+    database: Database, clock: ManualClock, cost: int, second: int
+) -> None:
+    """Control: a bucket that refuses before the database tells the wait for a few tokens."""
+    limiter, limit = RateLimiter(database, clock), RateLimit("thing", 20)
+    clock.turn(second)
+    for _ in range(limit.per_minute // cost):
+        assert await limiter.acquire(limit, A, cost=cost) is None
+    wait_s = await limiter.acquire(limit, A, cost=cost)
+    assert wait_s == limiter.peek(limit, A, cost=cost) == 60 - second
+    clock.turn(wait_s - 0.5)
+    assert await limiter.acquire(limit, A, cost=cost) == 1
+    clock.turn(0.5)
+    assert await limiter.acquire(limit, A, cost=cost) is None
+
+
+async def test_minute_begins_anew_for_a_client_that_used_the_last_one_up_at_its_end(
+    database: Database, clock: ManualClock
+) -> None:
+    limiter, limit = RateLimiter(database, clock), RateLimit("thing", 20)
+    for second in (55, 5):
+        clock.turn(second)
+        assert [await limiter.acquire(limit, A, cost=5) for _ in range(4)] == [None] * 4
+    assert await limiter.acquire(limit, A, cost=5) == 60
+
+
 async def test_a_limit_of_zero_is_off_and_does_not_use_the_database(clock: ManualClock) -> None:
     limiter = RateLimiter(Database(NOWHERE), clock)
     assert [await limiter.acquire(RateLimit("thing", 0), A) for _ in range(50)] == [None] * 50
@@ -111,6 +139,8 @@ async def test_acquire_limits_per_process_when_the_database_is_unavailable(
     assert waits[: TEN.per_minute] == [None] * TEN.per_minute
     assert waits[-1] == 6  # a tenth of a minute for one of ten
     assert calls == 1, "an unavailable database is not tried for each request"
+    assert limiter.peek(TEN, A) == 6
+    assert limiter.peek(TEN, A, cost=3) == 18
     clock.turn(6)
     assert await limiter.acquire(TEN, A) is None
     assert calls == 2
