@@ -164,7 +164,7 @@ INSIDE = MappingProxyType(
             "browsing": {"listing", "origin", "tokens"},
             "wire": {"browsing", "listing", "tokens"},
             "http": {"browsing", "wire"},
-            "validate": {"discovery", "origin"},
+            "validate": {"discovery", "ingestion", "origin"},
             "validate_http": {"validate", "wire"},
             "reason_registry": {"discovery", "ingestion", "validate"},
         },

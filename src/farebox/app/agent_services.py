@@ -5,9 +5,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
 from farebox.app.assembly import Loop
-from farebox.app.catalog_services import CatalogServices, build_outbound
+from farebox.app.catalog_services import CatalogServices, build_outbound, own_hosts
 from farebox.app.database_pools import Pools
-from farebox.app.gateway_services import GatewayServices, gateway_sales, gateway_url, own_hosts
+from farebox.app.gateway_services import GatewayServices, gateway_sales, gateway_url
 from farebox.app.settings import Settings
 from farebox.catalog.discovery.reader_process import ReaderProcess
 from farebox.kernel.networks import Network

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from farebox.app.assembly import Loop
 from farebox.app.database_pools import Pools
@@ -65,6 +66,12 @@ def _no_encoder() -> None:
     return None
 
 
+def own_hosts(settings: Settings) -> frozenset[str]:
+    """Return the names that the service answers under."""
+    public = urlsplit(settings.sign_in.public_url or "").hostname
+    return frozenset({*settings.ingress.allowed_hosts, *([public] if public else [])})
+
+
 def build_outbound(
     settings: OutboundSettings,
     *,
@@ -92,8 +99,8 @@ def build_catalog(
     reader = ReaderProcess(is_local_allowed=is_local)
     ingestion = Ingestion(writing, index, reader, gateway)
     origin = HttpOriginClient(outbound := build_outbound(settings.outbound))
-    validating = build_outbound(settings.outbound)
-    validation = Validation(HttpOriginClient(validating), reader, is_local_allowed=is_local)
+    asked = build_outbound(settings.outbound, own_hosts=own_hosts(settings))
+    validation = Validation(HttpOriginClient(asked), reader, gateway, is_local_allowed=is_local)
     outbox = Outbox(writing, ingestion, clock, verifier=OriginOwnershipVerifier(origin, writing))
     validations = ingress.quota("validate", per_minute=VALIDATIONS_PER_MINUTE)
     model = LanguageModel(load_encoder if settings.searches_meaning else _no_encoder)
@@ -117,7 +124,7 @@ def build_catalog(
             *validate_endpoints(validation, validations),
         ],
         tasks=[restart_on_failure(loop, clock) for loop in loops],
-        resources=[outbound, validating, reader, model],
+        resources=[outbound, asked, reader, model],
     )
 
 

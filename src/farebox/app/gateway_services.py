@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
-from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
 from farebox.app.assembly import Loop
-from farebox.app.catalog_services import CatalogServices, build_outbound
+from farebox.app.catalog_services import CatalogServices, build_outbound, own_hosts
 from farebox.app.database_pools import Pools
 from farebox.app.ingress_services import IngressServices
 from farebox.app.lifespan import restart_on_failure
@@ -85,12 +84,6 @@ def gateway_url(settings: Settings) -> GatewayUrl:
     """Return the public URL of the gateway; without a configured one, that of this machine."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return GatewayUrl(settings.sign_in.public_url or f"http://{host}:{settings.port}")
-
-
-def own_hosts(settings: Settings) -> frozenset[str]:
-    """Return the names that the service answers under."""
-    public = urlsplit(settings.sign_in.public_url or "").hostname
-    return frozenset({*settings.ingress.allowed_hosts, *([public] if public else [])})
 
 
 def gateway_sales(settings: Settings) -> OwnSales:

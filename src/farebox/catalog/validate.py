@@ -11,6 +11,9 @@ from farebox.catalog.discovery.canonical_url import read_url
 from farebox.catalog.discovery.discovered_resource import DiscoveredResource
 from farebox.catalog.discovery.drop_reason import Dropped, DropReason, FieldDropped
 from farebox.catalog.discovery.reader import DiscoveryReader, ReadFailed
+from farebox.catalog.ingestion.gateway_sales import GatewaySales
+from farebox.catalog.ingestion.listing_outcome import SENTENCES as REJECTIONS
+from farebox.catalog.ingestion.listing_outcome import RejectionReason
 from farebox.catalog.origin.payment_required import (
     OriginClient,
     OriginFailure,
@@ -104,9 +107,14 @@ class Validation:
     """Reads metadata as the catalog does, and writes nothing."""
 
     def __init__(
-        self, origins: OriginClient, reader: DiscoveryReader, *, is_local_allowed: bool = False
+        self,
+        origins: OriginClient,
+        reader: DiscoveryReader,
+        gateway: GatewaySales,
+        *,
+        is_local_allowed: bool = False,
     ) -> None:
-        self._origins, self._reader = origins, reader
+        self._origins, self._reader, self._gateway = origins, reader, gateway
         self._is_local_allowed = is_local_allowed
 
     async def validate(self, submission: MetadataSubmission | UrlSubmission) -> ValidationReport:
@@ -128,11 +136,12 @@ class Validation:
             read = await self._reader.read(metadata.text.to_bytes(), pay_to=metadata.pay_to)
         except ReadFailed:
             read = Dropped(DropReason.SCHEMA_TOO_COSTLY)
-        return (
-            ValidationReport(read=read)
-            if isinstance(read, DiscoveredResource)
-            else ValidationReport((_dropped(read),))
-        )
+        if isinstance(read, Dropped):
+            return ValidationReport((_dropped(read),))
+        if self._gateway.is_own(read.resource.url):
+            reserved = RejectionReason.GATEWAY_URL
+            return ValidationReport((ValidationFlaw(reserved.value, REJECTIONS[reserved]),))
+        return ValidationReport(read=read)
 
     async def _validate_url(self, submission: UrlSubmission) -> ValidationReport:
         url = read_url(submission.url, is_local_allowed=self._is_local_allowed)

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.catalog.discovery.drop_reason import DropReason
 from farebox.catalog.discovery.reader import DirectReader
+from farebox.catalog.ingestion.listing_outcome import RejectionReason
 from farebox.catalog.origin.http_origin_client import HttpOriginClient
 from farebox.catalog.origin.payment_required import (
     OriginFailure,
@@ -17,6 +18,7 @@ from farebox.catalog.origin.payment_required import (
     OriginPaymentRequired,
     PaymentOption,
 )
+from farebox.catalog.reason_registry import REASONS
 from farebox.catalog.validate import SENTENCES, Validation, ValidationFault
 from farebox.catalog.validate_http import VALIDATE, VALIDATIONS_PER_MINUTE, validate_endpoints
 from farebox.ingress.rate_limiter import ActionQuota, RateLimit, RateLimiter
@@ -29,8 +31,9 @@ from support.discovery import SELLER, http_info, schema_of, tool_info
 from support.manual_clock import ManualClock
 from support.outbound import URL, seller
 from support.routes import RoutedApp
-from support.stage import Stage
+from support.stage import Stage, service
 from support.upstream import answers
+from support.wrapper_listings import no_gateway
 
 ASSET: Final = Address("CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA")
 CITY: Final = "https://api.weather.example/v1/paris"
@@ -56,7 +59,7 @@ def app(database: Database, clock: ManualClock, origins: Any, *, address: str) -
     """The one route, as asked from an address."""
     limit = RateLimit("validate", VALIDATIONS_PER_MINUTE)
     quota = ActionQuota(RateLimiter(database, clock), limit)
-    edge = RoutedApp(*validate_endpoints(Validation(origins, DirectReader()), quota))
+    edge = RoutedApp(*validate_endpoints(Validation(origins, DirectReader(), no_gateway()), quota))
 
     async def from_address(scope: Scope, receive: Receive, send: Send) -> None:
         await edge({**scope, "client": (address, 1), "app": None}, receive, send)
@@ -265,6 +268,40 @@ async def test_validate_does_not_call_url_that_cannot_be_listed(
     validation = await report(client, {"url": "https://169.254.169.254/latest"})
     assert codes(validation) == [DropReason.RESOURCE_HOST_NOT_PUBLIC]
     assert resources.requests == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://pay.example.org/gateway/one",
+        "HTTPS://PAY.example.org.:443/x/../%67ateway/one?now=1",
+        "https://pay.example.org:8443/",
+    ],
+)
+async def test_validate_reports_url_of_this_service_as_settle_does(
+    client: AsgiClient, resources: Resources, url: str
+) -> None:
+    validation = await report(client, {"resource": {"url": url}, "extensions": {"bazaar": BAZAAR}})
+    reserved = RejectionReason.GATEWAY_URL
+    assert validation == {
+        "isValid": False,
+        "reasons": [{"code": "gateway_url_reserved", "message": REASONS[reserved]}],
+        "warnings": [],
+    }
+    document = payment_required(resource={"url": url}, extensions={"bazaar": BAZAAR})
+    resources.answers = {CITY: OriginPaymentRequired((OFFER,), document)}
+    assert codes(await report(client, {"url": CITY})) == [reserved], "another's 402 names it"
+
+
+async def test_validate_does_not_call_this_service(stage: Stage) -> None:
+    own = {"FAREBOX_PUBLIC_URL": "https://farebox.example"}
+    async with service(stage.environment | own) as client:
+        for url in ("https://farebox.example/gateway/one", "https://FAREBOX.example.:8443/x"):
+            (reason,) = (await report(client, {"url": url}))["reasons"]
+            assert reason["code"] == ValidationFault.NOT_CALLED
+            assert "(address_is_this_service)" in reason["message"]
+            body = {"resource": {"url": url}, "extensions": {"bazaar": BAZAAR}}
+            assert codes(await report(client, body)) == [RejectionReason.GATEWAY_URL]
 
 
 async def test_validate_refuses_eleventh_request_of_a_minute(

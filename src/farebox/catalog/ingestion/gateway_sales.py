@@ -1,4 +1,4 @@
-"""The gateway of this service, as the ingestion sees it."""
+"""The gateway of this service, as the catalog sees it."""
 
 from typing import Protocol
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 OWNERSHIP_CHECK_PENDING: Final = "ownership_check_pending"  # the code in a listing report
@@ -16,6 +17,21 @@ class RejectionReason(StrEnum):
     NOT_KEPT = "discovery_not_kept"  # the request that settled had no discovery data or other data
     GATEWAY_URL = "gateway_url_reserved"  # only sales at this service's gateway name its URLs
     FAILED = "listing_failed"  # a bug: all attempts failed
+
+
+SENTENCES: Final = MappingProxyType(
+    {
+        RejectionReason.BOUND_ELSEWHERE: "The resource, or another one of its host, is listed with "
+        "another recipient, and its own 402 does not confirm this one.",
+        RejectionReason.TOO_MANY: "The recipient has the most listings that one recipient may have "
+        "under a host, and the resource's own 402 does not confirm this one.",
+        RejectionReason.NOT_KEPT: "The request that settled the payment had other discovery data, "
+        "or none.",
+        RejectionReason.GATEWAY_URL: "The URL is one of this service's hosts: only sales at its "
+        "gateway count for it.",
+        RejectionReason.FAILED: "An unexpected fault; the operator must look.",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
