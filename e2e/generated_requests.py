@@ -18,6 +18,7 @@ from schemathesis import Case, GenerationMode
 from schemathesis.checks import (
     CheckFunction,
     content_type_conformance,
+    response_headers_conformance,
     response_schema_conformance,
     status_code_conformance,
 )
@@ -32,7 +33,11 @@ TIMEOUT_S: Final = 20.0  # of one request
 _EXAMPLES: Final = 6  # an operation, a way of asking and a mode
 _TURNED_AWAY: Final = 2  # of those that are all answered alike, before anything is read
 _NO_HTTP: Final = b"Invalid HTTP request received."
-_BODY_CHECKS: Final[list[CheckFunction]] = [content_type_conformance, response_schema_conformance]
+_BODY_CHECKS: Final[list[CheckFunction]] = [
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from farebox.web.endpoint import (
     ParameterLocation,
     ResponseDeclaration,
     RouteDeclaration,
+    integer,
 )
 from farebox.web.error_responses import EARLY_CODES, ErrorBody
 from farebox.web.responses import send_json
@@ -49,6 +50,13 @@ _SECURITY: Final = {
         ),
     },
 }
+_RETRY_AFTER: Final = Parameter(
+    "Retry-After",
+    "The seconds after which the same request may be repeated.",
+    integer(1, 86_400),
+    is_required=True,
+)
+_REPEATABLE: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 _encode: Final = msgspec.json.Encoder().encode
 SCHEMA: Final = RouteDeclaration(
     method="GET",
@@ -170,12 +178,16 @@ def _response(
         if status == route.example.status and declared is not None:
             content["example"] = route.example.response
         entry["content"] = {JSON if declared is None else declared.media: content}
-    if declared is not None and declared.headers:
-        entry["headers"] = {
-            each.name: {"description": each.description, "schema": each.schema}
-            for each in declared.headers
-        }
+    headers = [*(declared.headers if declared is not None else ())]
+    headers += [_RETRY_AFTER] if status in _REPEATABLE else []
+    if headers:
+        entry["headers"] = {each.name: _header(each) for each in headers}
     return entry
+
+
+def _header(header: Parameter) -> Mapping[str, object]:
+    required = {"required": True} if header.is_required else {}
+    return {"description": header.description, "schema": header.schema, **required}
 
 
 def _parameter(parameter: Parameter) -> Mapping[str, object]:

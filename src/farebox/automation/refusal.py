@@ -1,11 +1,7 @@
 """The refusals of a plan, of a change to one, and of its activation."""
 
-from typing import Final
-
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
-
-_FUNDED_S: Final = 60  # seconds after which a paymaster may be funded
 
 
 class NetworkUnavailable(Refusal):
@@ -20,12 +16,12 @@ class NetworkUnavailable(Refusal):
 class AutomationUnavailable(Refusal):
     """The network has no paymaster here, or one that cannot pay now.
 
-    An operator may set up or fund one at any time: `retry_after_s` is a minute by default.
+    An operator may set up or fund one at any time: `retry_after_s` None is the default of a 503.
     """
 
-    def __init__(self, why: str | None = None, *, retry_after_s: int = _FUNDED_S) -> None:
-        super().__init__(ErrorCode.AUTOMATION_UNAVAILABLE, why)
+    def __init__(self, why: str | None = None, *, retry_after_s: int | None = None) -> None:
         self.retry_after_s = retry_after_s
+        super().__init__(ErrorCode.AUTOMATION_UNAVAILABLE, why)
 
 
 class AutomationRefused(Refusal):

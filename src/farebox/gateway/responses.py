@@ -130,7 +130,8 @@ class ResponseContext:
             "attemptsLeft": attempts_left,
             "payment": f"{self.payments_url}/{payment.tx_hash}",
         }
-        retry = (_retry_after(RETRY_S),) if attempts_left else ()
+        is_repeatable = attempts_left > 0 or code is ErrorCode.SERVICE_UNAVAILABLE
+        retry = (_retry_after(RETRY_S),) if is_repeatable else ()
         headers = (receipt_header(payment), *retry)
         outcome = RequestOutcome.UPSTREAM_ERROR
         rendered = self.error(code, message, headers=headers, details=details, outcome=outcome)

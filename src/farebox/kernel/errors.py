@@ -1,13 +1,19 @@
 """The two families of exceptions that may leave a feature: refusals and outages."""
 
+from typing import Final
+
 from farebox.kernel.error_codes import ErrorCode
+
+_UNAVAILABLE_S: Final = 60  # seconds after which an operator may have closed a gap
+_SERVICE_UNAVAILABLE: Final = 503
 
 
 class Refusal(Exception):
     """The request is refused: a code, and a message that is safe to show.
 
-    `retry_after_s` is set where the same request may be repeated after that many seconds, and
-    `field` where the refusal is about one member of the body.
+    `retry_after_s` is set where the same request may be repeated after that many seconds: of every
+    503, with a minute where nothing else is known. `field` is set where the refusal is about one
+    member of the body.
     """
 
     retry_after_s: int | None = None
@@ -17,6 +23,8 @@ class Refusal(Exception):
         """Without `message` the sentence is the code's own."""
         self.code = code
         self.message = code.sentence if message is None else message
+        if self.retry_after_s is None and code.status == _SERVICE_UNAVAILABLE:
+            self.retry_after_s = _UNAVAILABLE_S
         super().__init__(self.message)
 
 

@@ -325,6 +325,7 @@ async def test_sign_in_is_unavailable_without_signing_key(testnet_only: Stage) -
         request = {"network": "stellar:testnet", "address": Keypair.random().public_key}
         answer = await client.post("/v1/auth/challenge", request)
         assert (answer.status, _code(answer)) == (503, "sign_in_unavailable")
+        assert answer.headers["retry-after"] == "60"
         request = {"network": "stellar:testnet", "transactionXdr": "AAAA"}
         answer = await client.post("/v1/auth/verify", request)
         assert (answer.status, _code(answer)) == (503, "sign_in_unavailable")

@@ -69,6 +69,18 @@ async def test_schema_declares_credentials_and_scopes(stage: Stage) -> None:
     assert {} not in paths["/v1/api-keys"]["get"]["security"]
 
 
+async def test_every_429_and_503_declares_retry_after(stage: Stage) -> None:
+    paths = (await stage.client.get("/v1/openapi.json")).json()["paths"]
+    for path, methods in paths.items():
+        for method, operation in methods.items():
+            declared = {
+                status
+                for status, response in operation["responses"].items()
+                if response.get("headers", {}).get("Retry-After", {}).get("required")
+            }
+            assert declared == {"429", "503"}, f"{method} {path}"
+
+
 async def test_document_is_valid_openapi(stage: Stage) -> None:
     document = (await stage.client.get("/v1/openapi.json")).json()
     assert document["openapi"] == "3.1.0"

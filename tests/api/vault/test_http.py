@@ -170,6 +170,7 @@ async def test_vault_is_unavailable_without_master_keys_and_other_routes_work(
         ):
             answer = await send_without_leak(client, method, path, wallet.headers)
             assert (answer.status, answer.json()["error"]["code"]) == (503, "vault_unavailable")
+            assert answer.headers["retry-after"] == "60"
             assert (await send_without_leak(client, method, path, {})).status == 401
         assert (await send_without_leak(client, "GET", "/v1/audit", wallet.headers)).status == 200
         assert (

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -90,9 +90,24 @@ async def test_reservation_is_counted_and_read_back(database: Database) -> None:
         minute_count=1,
         month_count=1,
         in_progress=1,
-        seconds_left=counters.seconds_left,
+        seconds_of_minute=counters.seconds_of_minute,
+        seconds_of_month=counters.seconds_of_month,
     )
-    assert 0 < counters.seconds_left <= 60
+    assert 0 < counters.seconds_of_minute <= 60
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Kiritimati"])
+async def test_seconds_of_month_end_with_the_month_of_utc(database: Database, zone: str) -> None:
+    wrapper = await enabled_wrapper(database)
+    async with database.transaction() as db:
+        await db.execute(f"SET LOCAL TIME ZONE '{zone}'")
+        counters = await reservation_store.read_counters(db, wrapper)
+        row = await db.fetchrow("SELECT clock_timestamp() AS now")
+    assert row is not None
+    now = row["now"].astimezone(UTC)
+    year, month = (now.year, now.month + 1) if now.month < 12 else (now.year + 1, 1)
+    left = (datetime(year, month, 1, tzinfo=UTC) - now).total_seconds()
+    assert left == pytest.approx(counters.seconds_of_month, abs=5)
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,12 @@ async def test_outage_response_has_retry_after() -> None:
     assert dict(sent[0]["headers"])[b"retry-after"] == b"5"
 
 
+@pytest.mark.parametrize("code", [each for each in ErrorCode if each.status == 503])
+async def test_every_refusal_as_unavailable_has_retry_after(code: ErrorCode) -> None:
+    sent, _ = await _respond(Refusal(code))
+    assert dict(sent[0]["headers"])[b"retry-after"] == b"60"
+
+
 async def test_encoded_body_is_refused_with_the_coding_that_is_taken() -> None:
     sent, _ = await _respond(EncodedBody())
     assert sent[0]["status"] == 415

@@ -15,7 +15,7 @@ from farebox.gateway.wrapper import Wrapper
 from farebox.storage.pool import Database
 from farebox.x402.reasons import Reason
 
-_HOUR_S: Final = 3600
+_DAY_S: Final = 86_400  # the longest wait that is told: the owner may raise the quota
 _Verdict = Accepted | NotSettled | None
 _Key = tuple[str, bytes, bytes]
 
@@ -84,9 +84,13 @@ def _read_limit(
     if not counters.is_current:
         return WrapperChanged()
     if counters.month_count >= limits.monthly_requests:
-        return LimitReached(LimitKind.QUOTA, _HOUR_S)
+        return LimitReached(LimitKind.QUOTA, _wait_s(counters.seconds_of_month))
     if counters.minute_count >= limits.requests_per_minute:
-        return LimitReached(LimitKind.RATE, max(1, math.ceil(counters.seconds_left)))
+        return LimitReached(LimitKind.RATE, _wait_s(counters.seconds_of_minute))
     if counters.in_progress >= limits.concurrent_requests:
         return LimitReached(LimitKind.CONCURRENCY, 1)
     return None
+
+
+def _wait_s(seconds_left: float) -> int:
+    return max(1, min(_DAY_S, math.ceil(seconds_left)))
