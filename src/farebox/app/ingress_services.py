@@ -11,7 +11,7 @@ from farebox.app.database_pools import Pools
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.settings import Settings
 from farebox.facilitator.payment_http import PaymentAccess
-from farebox.ingress.http import CredentialLimit, Rates, RequestCount, protect
+from farebox.ingress.http import CredentialLimit, Rates, RequestCount, UnknownRouteLimit, protect
 from farebox.ingress.meter import Meter
 from farebox.ingress.rate_limiter import ActionQuota, RateLimit, RateLimiter
 from farebox.ingress.usage import Usage
@@ -21,7 +21,7 @@ from farebox.kernel.clock import Clock
 from farebox.kernel.quota import Quota
 from farebox.web.endpoint import Endpoint, Rate, RateClass
 from farebox.web.guard import Access, Authentication
-from farebox.web.route_table import RouteTable
+from farebox.web.route_table import UNKNOWN_ROUTE, RouteTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,9 @@ class IngressServices:
         return protect(endpoint, self.authentication, self.limiter, self.rates)
 
     def around(self, table: RouteTable) -> ASGIApp:
-        """Put the limit of credentials before the routing table."""
-        return CredentialLimit(table, self.limiter, self.rates, table.rate_of)
+        """Put the limits of credentials and of unknown routes before the routing table."""
+        limited = UnknownRouteLimit(table, RequestCount(self.limiter, self.rates, UNKNOWN_ROUTE))
+        return CredentialLimit(limited, self.limiter, self.rates, table.rate_of)
 
 
 def build_ingress(

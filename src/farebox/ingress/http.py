@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.ingress.rate_limiter import RateLimit, RateLimiter
@@ -74,6 +75,20 @@ class RateLimited:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._count(scope)
         await self._handler(scope, receive, send)
+
+
+class UnknownRouteLimit:
+    """The routing table, behind the rate limit of requests that it finds no route for."""
+
+    def __init__(self, table: ASGIApp, count: RequestCount) -> None:
+        self._table, self._count = table, count
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._table(scope, receive, send)
+        except HTTPException:  # no path, or not this method
+            await self._count(scope)
+            raise
 
 
 class CredentialLimit:

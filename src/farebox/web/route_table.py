@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from farebox.web.endpoint import Rate, RateClass, RouteDeclaration
 from farebox.web.path_template import compile_path
 
-_UNKNOWN_ROUTE: Final = Rate(RateClass.MANAGEMENT)
+UNKNOWN_ROUTE: Final = Rate(RateClass.MANAGEMENT)  # of a path or method without a route
 
 
 class _Path:
@@ -53,7 +53,7 @@ class RouteTable:
     def rate_of(self, method: str, path: str) -> Rate | None:
         """Return how requests for a route are counted; None for one without a rate limit."""
         found = self._exact.get(path) or self._find_template(path)[0]
-        return _UNKNOWN_ROUTE if found is None else found.rates.get(method, _UNKNOWN_ROUTE)
+        return UNKNOWN_ROUTE if found is None else found.rates.get(method, UNKNOWN_ROUTE)
 
     def _find_template(self, path: str) -> tuple[_Path | None, dict[str, str]]:
         for each in self._templates.values():

@@ -78,6 +78,26 @@ async def test_address_has_a_rate_limit_per_class(
         assert free.status == 200, "start-up and monitoring are not limited"
 
 
+async def test_paths_and_methods_without_a_route_are_limited_as_management(
+    key_required_stage: Stage,
+) -> None:
+    await wait_for_fresh_minute()
+    headers = new_client_address()
+    asked = [("GET", "/none"), ("DELETE", "/supported"), ("GET", "/v1/none"), ("GET", "/v1/x/y")]
+    assert len(asked) == PER_ADDRESS
+    answers = [
+        await key_required_stage.client.request(method, path, headers=headers)
+        for method, path in (*asked, *asked)
+    ]
+    assert [each.status for each in answers] == [404, 405, 404, 404, *[429] * PER_ADDRESS]
+    assert all(1 <= int(each.headers["retry-after"]) <= 60 for each in answers[PER_ADDRESS:])
+    known = await key_required_stage.client.request("GET", "/supported", headers=headers)
+    assert known.status == 200
+    elsewhere = new_client_address()
+    other = await key_required_stage.client.request("GET", "/none", headers=elsewhere)
+    assert other.status == 404
+
+
 async def test_key_budget_refuses_its_caller(key_required_stage: Stage) -> None:
     tight = key_required_stage.environment | await own_relayer(key_required_stage)
     tight |= {"FAREBOX_BUDGET_KEY_STROOPS_PUBNET": "1"}
