@@ -14,10 +14,12 @@ from starlette.types import Receive, Scope, Send
 
 from farebox.kernel.errors import Outage
 from farebox.web.endpoint import Endpoint, Example, ResponseDeclaration, RouteDeclaration
+from farebox.web.guard import Headers
 from farebox.web.responses import send_json
 
 PROBE_DEADLINE_S: Final = 3.0
 _CACHE_S: Final = 0.1  # how long a response is reused: a replica is ready as soon as it says so
+_RETRY: Final = ((b"retry-after", b"%d" % Outage.repeat_after_s),)
 log = structlog.get_logger()
 
 
@@ -108,7 +110,7 @@ class ReadyEndpoint:
     """Answers 200 when every component is usable, else 503, with an entry for each component.
 
     The route is public: the components are checked ten times a second at most, and concurrent
-    requests share a check.
+    requests share a check. A component's unavailability is logged when it begins, ends or changes.
     """
 
     def __init__(
@@ -116,13 +118,14 @@ class ReadyEndpoint:
     ) -> None:
         self._components, self._deadline_s, self._monotonic = components, deadline_s, monotonic
         self._checked_at = -math.inf
-        self._response: asyncio.Task[tuple[int, bytes]] | None = None
+        self._response: asyncio.Task[tuple[int, bytes, Headers]] | None = None
+        self._logged: dict[str, ComponentHealth] = {}  # of unusable components, by name
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # a client that disconnects does not cancel the shared check
         await send_json(send, *await asyncio.shield(self._current()))
 
-    def _current(self) -> "asyncio.Task[tuple[int, bytes]]":
+    def _current(self) -> "asyncio.Task[tuple[int, bytes, Headers]]":
         now = self._monotonic()
         is_old = self._response is None or (
             self._response.done() and now >= self._checked_at + _CACHE_S
@@ -131,7 +134,7 @@ class ReadyEndpoint:
             self._checked_at, self._response = now, asyncio.create_task(self._check_all())
         return self._response
 
-    async def _check_all(self) -> tuple[int, bytes]:
+    async def _check_all(self) -> tuple[int, bytes, Headers]:
         checks = (self._check(component) for component in self._components)
         results = await asyncio.gather(*checks)
         is_ready = all(health.is_usable for health in results)
@@ -139,22 +142,37 @@ class ReadyEndpoint:
             component.name: _part_body(health)
             for component, health in zip(self._components, results, strict=True)
         }
-        return 200 if is_ready else 503, _encode(ReadyBody(_status(is_ready), parts))
+        body = _encode(ReadyBody(_status(is_ready), parts))
+        return (200, body, ()) if is_ready else (503, body, _RETRY)
 
     async def _check(self, component: Component) -> ComponentHealth:
+        error: Exception | None = None
         try:
             async with asyncio.timeout(self._deadline_s):
-                return await component.health()
+                health = await component.health()
         except TimeoutError:
-            return _unusable("timeout")
+            health = _unusable("timeout")
         except Outage as outage:
-            log.warning(
-                "health.component_unavailable", component=component.name, reason=outage.message
-            )
-            return _unusable("unavailable")
-        except Exception:  # a failed check must not hide the other components
-            log.exception("health.check_failed", component=component.name)
-            return _unusable("probe_failed")
+            error, health = outage, _unusable("unavailable")
+        except Exception as broken:  # noqa: BLE001 - it must not hide the other components
+            error, health = broken, _unusable("probe_failed")
+        self._log_change(component.name, health, error)
+        return health
+
+    def _log_change(self, name: str, health: ComponentHealth, error: Exception | None) -> None:
+        known = self._logged.pop(name, None)
+        if health.is_usable:
+            if known is not None:
+                log.info("health.component_available", component=name)
+            return
+        self._logged[name] = health
+        if health == known:
+            return
+        if error is None or isinstance(error, Outage):
+            reason = ", ".join(health.reasons) if error is None else error.message
+            log.warning("health.component_unavailable", component=name, reason=reason)
+        else:
+            log.error("health.check_failed", component=name, exc_info=error)
 
 
 def _unusable(reason: str) -> ComponentHealth:

@@ -4,6 +4,7 @@ import asyncio
 
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
+from structlog.testing import capture_logs
 
 from farebox.app.asgi import Application
 from farebox.app.assembly import Services
@@ -137,6 +138,50 @@ async def test_ready_shares_one_check_among_requests_of_a_tenth_of_a_second() ->
         clock.turn(0.02)
         await exchange(address, GET_READY)
         assert part.requests == 2
+
+
+class _Changing:
+    """A part whose health a test changes."""
+
+    name = "database"
+
+    def __init__(self) -> None:
+        self.says: ComponentHealth | Exception = ComponentHealth(is_usable=True)
+
+    async def health(self) -> ComponentHealth:
+        if isinstance(self.says, Exception):
+            raise self.says
+        return self.says
+
+
+async def test_unavailability_is_logged_when_it_changes_and_not_at_each_check() -> None:
+    """Control: a build that logs each failed check writes three events for one outage."""
+    part, clock = _Changing(), ManualClock()
+    (_, ready) = health_endpoints([part], deadline_s=5, monotonic=clock.monotonic)
+    usable, stale = (
+        ComponentHealth(is_usable=True),
+        ComponentHealth(is_usable=False, reasons=("a",)),
+    )
+    app, retries = RoutedApp(ready), set()
+    with capture_logs() as logged:
+        async with serving(app) as address:
+            for says in (usable, Outage("database", "away"), ValueError("x"), stale, usable):
+                part.says = says
+                for _ in range(3):
+                    clock.turn(1)
+                    answer = await exchange(address, GET_READY)
+                    retries.add((answer.split()[1], b"\r\nretry-after: 5\r\n" in answer))
+    assert [
+        (each["event"], each["log_level"], each.get("reason"))
+        for each in logged
+        if each["event"].startswith("health.")
+    ] == [
+        ("health.component_unavailable", "warning", "away"),
+        ("health.check_failed", "error", None),
+        ("health.component_unavailable", "warning", "a"),
+        ("health.component_available", "info", None),
+    ]
+    assert retries == {(b"200", False), (b"503", True)}
 
 
 async def test_path_of_a_check_has_one_spelling() -> None:
