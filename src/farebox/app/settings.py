@@ -188,7 +188,8 @@ class IngressSettings:
     rate_per_key: int | None = optional("RATE_PER_KEY", _RATE,
         "the same for every class without a setting of its own")
     changes_per_minute: int = setting("CHANGES_PER_MINUTE", rules.whole(0, 10_000), "30",
-        "keys and secrets that one owner makes or rotates in a minute; 0 = off")
+        "changes that one owner makes in a minute: keys and secrets made or rotated, wrappers "
+        "created, changed, checked or enabled, plans proposed; 0 = off")
     trusted_proxies: tuple[rules.IPNetwork, ...] = setting("TRUSTED_PROXIES", rules.proxies, "",
         "proxies whose headers on client addresses are trusted; `::ffff:10.0.0.1` is `10.0.0.1`")
     connections: int = setting("CONNECTIONS", rules.whole(16, 1_000_000), "4096",
