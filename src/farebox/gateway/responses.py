@@ -40,8 +40,8 @@ _UNPROVEN: Final = (
     " request with the same payment again, and sign no other."
 )
 _FAILED: Final = (
-    "The transaction of the payment failed, and moved nothing. Its authorization is public and may"
-    " still be landed by anybody until it expires: sign no other one before."
+    "The transaction of the payment moved nothing: it failed, or can no longer land. Whoever has"
+    " seen its authorization may still land that until it expires: sign no other one before."
 )
 _RECEIPT: Final = b"payment-response"
 _REQUIRED: Final = b"payment-required"

@@ -35,7 +35,7 @@ class CallOutcome(StrEnum):
     """What a failed call did to the payment."""
 
     NOT_SENT = "not_sent"  # certainly no payment
-    FAILED = "failed"  # the transaction is on the ledger and moved nothing
+    FAILED = "failed"  # the transaction moved nothing: it failed, or can no longer land
     UNKNOWN = "unknown"  # the payment may have been settled
     SETTLED_NOT_DELIVERED = "settled_not_delivered"
 
@@ -210,7 +210,7 @@ def _judge_code(code: str, later: NextAction) -> tuple[CallOutcome, NextAction]:
         return CallOutcome.NOT_SENT, NextAction.SIGN
     if code in _UNSENT:
         return CallOutcome.NOT_SENT, NextAction.WAIT
-    if code == Reason.TRANSACTION_FAILED:  # its authorization is public, and may land yet
+    if code == Reason.TRANSACTION_FAILED:  # others may have its authorization, which may land yet
         return CallOutcome.FAILED, NextAction.RECONCILE
     if code == Reason.SETTLEMENT_PENDING:
         return CallOutcome.UNKNOWN, NextAction.WAIT

@@ -252,7 +252,10 @@ REGISTRY: Final = MappingProxyType(
         Reason.SUBMISSION_FAILED: _later(
             "The network did not take the transaction; it cannot land any more."
         ),
-        Reason.TRANSACTION_FAILED: _never("The transaction did not transfer the payment."),
+        Reason.TRANSACTION_FAILED: _never(
+            "The transaction did not transfer the payment: it failed on the ledger, or can no "
+            "longer land."
+        ),
         Reason.OUTCOME_UNPROVEN: _never(
             "Whether the transaction landed can no longer be shown; the operator must look."
         ),

@@ -49,7 +49,7 @@ const reasonOf = (content: JsonObject): string | null => {
 
 const SENTENCES: Record<string, string> = {
   not_sent: "Nothing was paid.",
-  failed: "The payment failed on the ledger. Nothing was moved.",
+  failed: "The payment failed on the ledger, or can no longer land. Nothing was moved.",
   unknown: "It is not known yet whether the payment was settled.",
   settled_not_delivered: "The answer says that it is paid, and it has no response that counts.",
 };

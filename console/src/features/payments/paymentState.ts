@@ -78,7 +78,7 @@ export function explain(payment: Payment, side: Side): Explanation {
       };
     case "failed":
       return {
-        happened: "The payment failed on the ledger. No money moved.",
+        happened: "The payment failed on the ledger, or can no longer land. No money moved.",
         next: side === "payer" ? "Sign a new payment if you still want the response." : NOTHING,
         short: null,
       };

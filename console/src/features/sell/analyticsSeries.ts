@@ -117,7 +117,7 @@ export const OUTCOMES: Record<string, string> = {
   UPSTREAM_ERROR: "Paid, not delivered by your API",
   BROKEN_OFF: "The connection ended within the response",
   SETTLE_PENDING: "Outcome of the payment not known yet",
-  SETTLE_FAILED: "The payment failed on the ledger",
+  SETTLE_FAILED: "The payment failed on the ledger, or can no longer land",
   VERIFY_FAILED: "The payment was refused, nothing was sent",
   RATE_LIMITED: "Refused: too many requests a minute",
   QUOTA_EXCEEDED: "Refused: the month's requests are used up",

@@ -16,7 +16,7 @@ class RequestOutcome(StrEnum):
     RATE_LIMITED = "RATE_LIMITED"
     QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
     VERIFY_FAILED = "VERIFY_FAILED"  # its payment was refused; nothing was sent
-    SETTLE_FAILED = "SETTLE_FAILED"  # its payment failed on the ledger
+    SETTLE_FAILED = "SETTLE_FAILED"  # its payment failed on the ledger, or can no longer land
     SETTLE_PENDING = "SETTLE_PENDING"
     UPSTREAM_SUCCESS = "UPSTREAM_SUCCESS"  # delivered
     REPLAYED = "REPLAYED"  # delivered before

@@ -58,7 +58,7 @@ class WrapperChanged:
 
 @dataclass(frozen=True, slots=True)
 class NotPaid:
-    """The payment was refused, or failed on the ledger."""
+    """The payment was refused, failed on the ledger, or can no longer land."""
 
     refusal: NotSettled
 
