@@ -141,27 +141,36 @@ def _paid_raw(shop: str) -> Iterator[RawCase]:
 
 
 def _verified(signed: SignedPayment) -> Iterator[WireCase]:
-    """Verify a payment whose whole numbers have, and have not, a fraction of zero."""
+    """Verify a payment whose whole numbers have a fraction, of zero or not, or are too large."""
     body = {
         "x402Version": 2,
         "paymentPayload": signed.payment,
         "paymentRequirements": signed.terms,
     }
-    text, whole = json.dumps(body), signed.terms["maxTimeoutSeconds"]
+    text, whole, name = json.dumps(body), signed.terms["maxTimeoutSeconds"], '"maxTimeoutSeconds": '
     for number, is_valid in (
         (f"{whole}", True),
         (f"{whole}.0", True),
         (f"{whole / 10:g}e1", True),
         (f"{whole}.5", False),
+        ("86401", False),
+        ("1e400", False),
     ):
-        sent = text.replace(f'"maxTimeoutSeconds": {whole}', f'"maxTimeoutSeconds": {number}')
+        sent = text.replace(f"{name}{whole}", f"{name}{number}")
         if number.endswith(".0"):
             sent = sent.replace('"x402Version": 2', '"x402Version": 2.0')
         verdict = f'"isValid":{json.dumps(is_valid)}'
         yield WireCase("/verify", 200, "POST", (JSON_TYPE,), sent, says=(verdict,))
-    accepted = text.replace(f'"maxTimeoutSeconds": {whole}', f'"maxTimeoutSeconds": {whole}.5', 1)
     refused = ('"isValid":false', "paymentPayload.accepted.maxTimeoutSeconds")
-    yield WireCase("/verify", 200, "POST", (JSON_TYPE,), accepted, says=refused)
+    for number in (f"{whole}.5", "0", "86401", "1e30", "1e400"):
+        accepted = text.replace(f"{name}{whole}", f"{name}{number}", 1)
+        yield WireCase("/verify", 200, "POST", (JSON_TYPE,), accepted, says=refused)
+    huge = text.replace('"x402Version": 2', '"x402Version": 2e400', 1)
+    other = ('"invalidReason":"invalid_x402_version"',)
+    yield WireCase("/verify", 200, "POST", (JSON_TYPE,), huge, says=other)
+    for broken in ('{"note": "\\ud800"}', '{"note": ' + "[" * 2_000 + "]" * 2_000 + "}"):
+        unread = ('"invalidReason":"invalid_json"', "surrogate pair", "nested too deeply")
+        yield WireCase("/verify", 400, "POST", (JSON_TYPE,), broken, says=unread)
 
 
 def _managed(shelf: Shelf) -> Sequence[WireCase]:

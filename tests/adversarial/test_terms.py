@@ -164,6 +164,7 @@ async def test_recipient_that_is_not_a_plain_address_is_refused(stage: Stage) ->
         lambda terms: terms.update(maxTimeoutSeconds=60.5),
         lambda terms: terms.update(maxTimeoutSeconds="60"),
         lambda terms: terms.update(maxTimeoutSeconds=2**64),
+        lambda terms: terms.update(maxTimeoutSeconds=86_401),
         lambda terms: terms.update(maxTimeoutSeconds=None),
         lambda terms: terms.pop("payTo"),
         lambda terms: terms.pop("asset"),

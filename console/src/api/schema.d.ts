@@ -1,4 +1,4 @@
-// schema 6144fdff0ee8616027ac0a7916905dcfd20510f760d67e54037c45c5a7f1686b types 03692fa0754d4c52d6ea3229771bd7e8118c25521623ec52385e9142415c69cb
+// schema d2102d0af33df59adb2d9fa179c1548d1633fe1d2dcc129ee6df49e15efdc0cf types 89580f8ad6137d4f7e4c177c49d43af5936be6c6ef570ec53021aa535c58a9fb
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -2811,6 +2811,7 @@ export interface components {
          * @description `paymentRequirements`: the seller's terms.
          */
         RequirementsBody: {
+            /** @description Base units, at most 2^127 - 1. */
             amount: string;
             asset: string;
             extra?: components["schemas"]["SponsoredFees"];

@@ -14,7 +14,7 @@ from farebox.web.endpoint import RouteDeclaration
 from farebox.web.error_responses import Failure
 from farebox.web.guard import Access, optional_caller_of, require_access
 from farebox.x402.reasons import Reason, explain
-from farebox.x402.wire import Unacceptable
+from farebox.x402.wire import MAX_TIMEOUT_S, Unacceptable
 
 _REASONS: Final[Mapping[str, Reason]] = {reason.value: reason for reason in Reason}
 _BAD_REQUESTS: Final = frozenset(
@@ -40,9 +40,11 @@ class RequirementsBody(msgspec.Struct, frozen=True, rename="camel"):
     scheme: Literal["exact"]
     network: Network
     asset: Annotated[str, Meta(pattern="^C[A-Z2-7]{55}$")]
-    amount: Annotated[str, Meta(pattern="^[1-9][0-9]*$")]
+    amount: Annotated[
+        str, Meta(pattern="^[1-9][0-9]{0,38}$", description="Base units, at most 2^127 - 1.")
+    ]
     pay_to: Annotated[str, Meta(pattern="^[GC][A-Z2-7]{55}$")]
-    max_timeout_seconds: Annotated[int, Meta(ge=1)]
+    max_timeout_seconds: Annotated[int, Meta(ge=1, le=MAX_TIMEOUT_S)]
     extra: SponsoredFees | UnsetType = UNSET
 
 
@@ -123,7 +125,7 @@ class PaymentAccess:
 
 
 def choose_status(request: Unacceptable) -> int:
-    """The HTTP status of a refused body: 400 for one that is no JSON object, 200 for a verdict."""
+    """The HTTP status of a refused body: 400 for one that cannot be read, 200 for a verdict."""
     return 400 if request.reason in _BAD_REQUESTS else 200
 
 

@@ -58,7 +58,7 @@ class VerifyResponse(msgspec.Struct, frozen=True, omit_defaults=True, rename="ca
 
 
 class VerifyPaymentEndpoint:
-    """Answers every verdict with 200; only a body that is no JSON object with 400."""
+    """Answers every verdict with 200; only a body that cannot be read as a JSON object with 400."""
 
     def __init__(self, verifier: JournalVerifier, access: PaymentAccess) -> None:
         self._verifier, self._access = verifier, access

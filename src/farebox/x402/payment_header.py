@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from farebox.kernel.json_text import has_repeated_name
+from farebox.kernel.json_text import UNDECODABLE, has_repeated_name
 from farebox.x402.extensions import PAYMENT_IDENTIFIER, read_payment_identifier
 from farebox.x402.headers import header_bytes
 from farebox.x402.payment import Payment
@@ -34,7 +34,10 @@ class HeaderFault(StrEnum):
 
     REPEATED = "Send PAYMENT-SIGNATURE once."
     NOT_BASE64 = "PAYMENT-SIGNATURE is not base64."
-    NOT_JSON = "PAYMENT-SIGNATURE is no JSON object, or has a member name twice."
+    NOT_JSON = (
+        "PAYMENT-SIGNATURE is no JSON object in UTF-8, is nested too deeply, has half of a"
+        " surrogate pair in a text, or a member name twice."
+    )
     NOT_A_PAYMENT = "PAYMENT-SIGNATURE is no PaymentPayload of x402 version 2."
 
 
@@ -71,7 +74,7 @@ class PaymentHeader:
         """The bytes of the signed envelope; None where there are none."""
         try:
             payload = msgspec.json.decode(self.members.get("payload", b""))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except UNDECODABLE:
             return None
         read = read_transaction(payload)
         return read if isinstance(read, bytes) else None
@@ -126,11 +129,15 @@ def read_payment_header(values: Sequence[bytes]) -> PaymentHeader | HeaderFault:
     if raw is None or b"," in values[0]:
         return HeaderFault.NOT_BASE64
     try:
-        members, payload = _MEMBERS.decode(raw), _PAYLOAD.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        members = _MEMBERS.decode(raw)
+    except UNDECODABLE:
         return HeaderFault.NOT_JSON
     if has_repeated_name(raw):
         return HeaderFault.NOT_JSON
+    try:
+        payload = _PAYLOAD.decode(raw)
+    except UNDECODABLE:
+        return HeaderFault.NOT_A_PAYMENT
     if payload.accepted is msgspec.UNSET and payload.network is msgspec.UNSET:
         return HeaderFault.NOT_A_PAYMENT
     accepted = payload.accepted if isinstance(payload.accepted, dict) else None

@@ -138,13 +138,18 @@ def _reconcile(sentence: str) -> Explanation:
 
 REGISTRY: Final = MappingProxyType(
     {
-        Reason.INVALID_JSON: _never("The body is not a JSON document."),
+        Reason.INVALID_JSON: _never(
+            "The body is no JSON object in UTF-8, is nested too deeply, or has half of a surrogate "
+            "pair in a text."
+        ),
         Reason.INVALID_PAYLOAD: _never(
-            "paymentPayload is missing, does not have the x402 version 2 form, or an object of the "
-            "body has a member name twice."
+            "paymentPayload is missing, does not have the x402 version 2 form, the "
+            "maxTimeoutSeconds of accepted is no integer from 1 to 86400, or an object of the body "
+            "has a member name twice."
         ),
         Reason.INVALID_PAYMENT_REQUIREMENTS: _never(
-            "paymentRequirements is missing, one of its fields is not spelled canonically, or a "
+            "paymentRequirements is missing, one of its fields is not spelled canonically, amount "
+            "is not from 1 to 2^127 - 1, maxTimeoutSeconds is no integer from 1 to 86400, or a "
             "member name stands in it twice."
         ),
         Reason.INVALID_X402_VERSION: _never("Only x402 version 2 is served."),

@@ -1,14 +1,16 @@
 """The JSON shapes of x402 version 2, read strictly, in the order in which rules are judged."""
 
 import binascii
+import math
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from farebox.kernel.addresses import Address, parse_contract, parse_party
 from farebox.kernel.amounts import BaseUnits, parse_base_units
-from farebox.kernel.json_text import has_repeated_name, read_number
+from farebox.kernel.json_text import UNDECODABLE, decode_json, has_repeated_name, read_number
 from farebox.kernel.networks import Network, parse_network
 from farebox.kernel.secret import Secret
 from farebox.x402.extensions import read_discovery_text, read_payment_identifier
@@ -37,7 +39,7 @@ class RequestBody(WireModel, frozen=True):
 
     payment_payload: msgspec.Raw = msgspec.Raw()
     payment_requirements: msgspec.Raw = msgspec.Raw()
-    x402_version: object = _UNSET
+    x402_version: msgspec.Raw = msgspec.Raw()
 
 
 class TermsBody(WireModel, frozen=True):
@@ -48,14 +50,14 @@ class TermsBody(WireModel, frozen=True):
     asset: object = _UNSET
     amount: object = _UNSET
     pay_to: object = _UNSET
-    max_timeout_seconds: object = _UNSET
+    max_timeout_seconds: msgspec.Raw = msgspec.Raw()
     extra: object = _UNSET
 
 
 class PayloadBody(WireModel, frozen=True):
     """`paymentPayload`: upstream's form with `accepted`, or with scheme and network as members."""
 
-    x402_version: object = _UNSET
+    x402_version: msgspec.Raw = msgspec.Raw()
     scheme: object = _UNSET
     network: object = _UNSET
     accepted: TermsBody | msgspec.UnsetType = _UNSET
@@ -77,9 +79,19 @@ class Unacceptable:
     member: str = ""
 
 
-_REQUEST = msgspec.json.Decoder(RequestBody, float_hook=read_number)
-_PAYLOAD = msgspec.json.Decoder(PayloadBody, float_hook=read_number)
-_TERMS = msgspec.json.Decoder(TermsBody, float_hook=read_number)
+def _read_any_number(text: str) -> int | float:
+    """Read a number of any size: one that no float can hold is infinite, so that its rule fails."""
+    try:
+        return read_number(text)
+    except ValueError:
+        return math.inf
+
+
+_REQUEST = msgspec.json.Decoder(RequestBody)
+_PAYLOAD = msgspec.json.Decoder(PayloadBody, float_hook=_read_any_number)
+_TERMS = msgspec.json.Decoder(TermsBody, float_hook=_read_any_number)
+_VERSION = msgspec.json.Decoder(Annotated[int, Meta(ge=X402_VERSION, le=X402_VERSION)])
+_TIMEOUT = msgspec.json.Decoder(Annotated[int, Meta(ge=1, le=MAX_TIMEOUT_S)])
 
 
 def read_payment(body: bytes) -> Payment | Unacceptable:
@@ -125,14 +137,14 @@ def read_requirements(text: bytes) -> PaymentTerms | Unacceptable:
 
 def _read_request(body: bytes) -> RequestBody | Unacceptable:
     request = _decode(_REQUEST, body)
-    if request is None:
+    if request is None or not _is_utf8(body):
         return Unacceptable(Reason.INVALID_JSON)
     if has_repeated_name(body):
         terms = bytes(request.payment_requirements)
         if terms and has_repeated_name(terms):
             return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, member=TERMS_NAME)
         return Unacceptable(Reason.INVALID_PAYLOAD)
-    if request.x402_version is not _UNSET and not _is_version(request.x402_version):
+    if bytes(request.x402_version) and not _is_version(request.x402_version):
         return Unacceptable(Reason.INVALID_X402_VERSION, member="x402Version")
     return request
 
@@ -140,12 +152,29 @@ def _read_request(body: bytes) -> RequestBody | Unacceptable:
 def _decode(decoder: msgspec.json.Decoder[S], raw: bytes | msgspec.Raw) -> S | None:
     try:
         return decoder.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return None
 
 
-def _is_version(value: object) -> bool:
-    return type(value) is int and value == X402_VERSION
+def _is_utf8(body: bytes) -> bool:
+    """Whether every text of the body can be read: a member that stays raw is not decoded."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_version(text: msgspec.Raw) -> bool:
+    return _read_integer(_VERSION, text) is not None
+
+
+def _read_integer(decoder: msgspec.json.Decoder[int], text: msgspec.Raw) -> int | None:
+    """Read an integer of any spelling; None for none, another value or one out of bounds."""
+    try:
+        return decode_json(bytes(text), decoder)
+    except UNDECODABLE:
+        return None
 
 
 def _text(value: object) -> str:
@@ -166,8 +195,7 @@ def _read_terms(payload: PayloadBody, terms: TermsBody) -> PaymentTerms | Unacce
     parsed = _read_network_and_values(terms)
     if isinstance(parsed, Unacceptable) or not isinstance(accepted, TermsBody):
         return parsed
-    timeout = accepted.max_timeout_seconds
-    if timeout is not _UNSET and type(timeout) is not int:
+    if _read_integer(_TIMEOUT, accepted.max_timeout_seconds) is None:
         return _in_payload(Reason.INVALID_PAYLOAD, "accepted.maxTimeoutSeconds")
     member = _difference(accepted, terms)
     return _in_payload(Reason.ACCEPTED_MISMATCH, f"accepted.{member}") if member else parsed
@@ -219,14 +247,14 @@ def _read_values(network: Network, terms: TermsBody) -> PaymentTerms | Unaccepta
     asset = parse_contract(terms.asset) if isinstance(terms.asset, str) else None
     amount = parse_base_units(terms.amount) if isinstance(terms.amount, str) else None
     pay_to = _read_pay_to(terms.pay_to)
-    timeout = terms.max_timeout_seconds
+    timeout = _read_integer(_TIMEOUT, terms.max_timeout_seconds)
     if asset is None:
         return _in_terms(Reason.INVALID_PAYMENT_REQUIREMENTS, "asset")
     if not amount:  # an amount of zero pays nothing and costs the sponsor: docs/decisions/0038
         return _in_terms(Reason.INVALID_PAYMENT_REQUIREMENTS, "amount")
     if isinstance(pay_to, Reason):
         return _in_terms(pay_to, "payTo")
-    if type(timeout) is not int or not 0 < timeout <= MAX_TIMEOUT_S:
+    if timeout is None:
         return _in_terms(Reason.INVALID_PAYMENT_REQUIREMENTS, "maxTimeoutSeconds")
     if not _fees_are_sponsored(terms.extra):
         return _in_terms(Reason.FEES_NOT_SPONSORED, "extra.areFeesSponsored")

@@ -30,6 +30,7 @@ TERMS: Final[dict[str, Any]] = {
     "extra": {"areFeesSponsored": True, "paymentFlow": "upfront"},
 }
 UNWHOLE: Final = TERMS | {"maxTimeoutSeconds": 60.5}
+UNTIMED: Final = {name: value for name, value in TERMS.items() if name != "maxTimeoutSeconds"}
 EURO: Final = TERMS | {"asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC"}
 OFFER: Final = WrapperOffer(
     (TERMS, EURO), {"url": "https://pay.example.com/gateway/weather"}, {"info": {}, "schema": {}}
@@ -40,6 +41,9 @@ TRANSACTION: Final = base64.b64encode(b"envelope").decode()
 def payload(**members: Any) -> dict[str, Any]:
     own = {"x402Version": 2, "accepted": TERMS, "payload": {"transaction": TRANSACTION}}
     return own | members
+
+
+PLAIN: Final = json.dumps(payload()).encode()
 
 
 def header(value: object) -> bytes:
@@ -150,7 +154,11 @@ def test_terms_that_are_not_the_wrapper_s_match_nothing(changed: dict[str, Any])
         ([header(b"\xff\xfe")], HeaderFault.NOT_JSON),
         ([header(b"[" * 100_000)], HeaderFault.NOT_JSON),
         ([header(b'{"x402Version": 2, "x402Version": 2}')], HeaderFault.NOT_JSON),
-        ([header(payload(accepted=None))], HeaderFault.NOT_JSON),
+        ([header(b'{"x402Version": 2, "note": "\\ud800"}')], HeaderFault.NOT_JSON),
+        ([header(payload(accepted=None))], HeaderFault.NOT_A_PAYMENT),
+        ([header(PLAIN.replace(b"60", b"1e400"))], HeaderFault.NOT_A_PAYMENT),
+        ([header(PLAIN.replace(b"60", b"1e30"))], HeaderFault.NOT_A_PAYMENT),
+        ([header(payload(accepted=UNTIMED))], HeaderFault.NOT_A_PAYMENT),
         ([header(payload(x402Version=1))], HeaderFault.NOT_A_PAYMENT),
         ([header(payload(payload={"transaction": "%"}))], HeaderFault.NOT_A_PAYMENT),
         ([header(payload(payload=[]))], HeaderFault.NOT_A_PAYMENT),
