@@ -39,11 +39,12 @@ class RequirementsBody(msgspec.Struct, frozen=True, rename="camel"):
 
     scheme: Literal["exact"]
     network: Network
-    asset: Annotated[str, Meta(pattern="^C[A-Z2-7]{55}$")]
+    asset: Annotated[str, Meta(pattern=r"^C[A-Z2-7]{55}$(?!\n)")]
     amount: Annotated[
-        str, Meta(pattern="^[1-9][0-9]{0,38}$", description="Base units, at most 2^127 - 1.")
+        str,
+        Meta(pattern=r"^[1-9][0-9]{0,38}$(?!\n)", description="Base units, at most 2^127 - 1."),
     ]
-    pay_to: Annotated[str, Meta(pattern="^[GC][A-Z2-7]{55}$")]
+    pay_to: Annotated[str, Meta(pattern=r"^[GC][A-Z2-7]{55}$(?!\n)")]
     max_timeout_seconds: Annotated[int, Meta(ge=1, le=MAX_TIMEOUT_S)]
     extra: SponsoredFees | UnsetType = UNSET
 

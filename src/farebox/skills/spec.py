@@ -13,22 +13,22 @@ from msgspec import UNSET, Meta, UnsetType
 from farebox.kernel.networks import Network
 
 SCHEMA_VERSION: Final = "1.0"
-SLUG: Final = r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$"
-VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$"
+SLUG: Final = r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$(?!\n)"
+VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$(?!\n)"
 MAX_SUMMARY: Final = 300
 MAX_DESCRIPTION: Final = 1024  # as a description in the frontmatter of SKILL.md
 
 Slug = Annotated[str, Meta(pattern=SLUG, max_length=64)]
 Version = Annotated[str, Meta(pattern=VERSION)]
-ActionName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$", max_length=48)]
+ActionName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$(?!\n)", max_length=48)]
 Label = Annotated[str, Meta(min_length=1, max_length=64)]
 Sentence = Annotated[str, Meta(min_length=1, max_length=MAX_SUMMARY)]
 Sentences = tuple[Sentence, ...]
-Code = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=80)]
-Reference = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$", max_length=48)]
-Path = Annotated[str, Meta(pattern=r"^/[A-Za-z0-9._{}/-]+$", max_length=200)]
-Day = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
-Address = Annotated[str, Meta(pattern=r"^[GC][A-Z2-7]{55}$")]
+Code = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$(?!\n)", max_length=80)]
+Reference = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$(?!\n)", max_length=48)]
+Path = Annotated[str, Meta(pattern=r"^/[A-Za-z0-9._{}/-]+$(?!\n)", max_length=200)]
+Day = Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$(?!\n)")]
+Address = Annotated[str, Meta(pattern=r"^[GC][A-Z2-7]{55}$(?!\n)")]
 JsonSchemaBody = Annotated[dict[str, Any], Meta(description="A JSON Schema, draft 2020-12.")]
 
 
@@ -102,7 +102,7 @@ class EndpointAccess(StrEnum):
 class SkillAsset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A token that is named on a network."""
 
-    code: Annotated[str, Meta(pattern=r"^[A-Za-z0-9]{1,12}$")]
+    code: Annotated[str, Meta(pattern=r"^[A-Za-z0-9]{1,12}$(?!\n)")]
     issuer: Address
     contract: Address
 
@@ -114,7 +114,7 @@ class SkillContract(
 
     role: Label
     id: Address
-    wasm_hash: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")] | UnsetType = UNSET
+    wasm_hash: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")] | UnsetType = UNSET
     sep: Label | UnsetType = UNSET
 
 
@@ -140,7 +140,7 @@ class SkillSafety(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
     reversible: bool
     slippage_bounded: bool
     recipient_bound: bool
-    max_exposure: Annotated[str, Meta(pattern=r"^(0|[a-z0-9_]+\.input(\.[A-Za-z0-9]+)+)$")]
+    max_exposure: Annotated[str, Meta(pattern=r"^(0|[a-z0-9_]+\.input(\.[A-Za-z0-9]+)+)$(?!\n)")]
     audited: bool
     mainnet_gated: bool
 

@@ -32,16 +32,18 @@ EntryTexts = Annotated[list[EntryText], Meta(min_length=1, max_length=_MOST_ENTR
 class ActivateRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """What the owner has authorized: one member at most; none for a plan of mode `open`."""
 
-    install_tx_hash: Annotated[str, Meta(pattern="^[0-9a-fA-F]{64}$")] | UnsetType = UNSET
+    install_tx_hash: Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$(?!\n)")] | UnsetType = UNSET
     signed_entries_xdr: EntryTexts | UnsetType = UNSET
     presigned_entries_xdr: EntryTexts | UnsetType = UNSET
-    mandate_id: Annotated[str, Meta(pattern="^C[A-Z2-7]{55}$")] | UnsetType = UNSET
+    mandate_id: Annotated[str, Meta(pattern=r"^C[A-Z2-7]{55}$(?!\n)")] | UnsetType = UNSET
 
 
 class ChangeRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Why the owner changes the plan; it is kept among the plan's events."""
 
-    reason: Annotated[str, Meta(max_length=_NOTE, pattern="^[^\\x00-\\x1f\\x7f]*$")] | None = None
+    reason: Annotated[str, Meta(max_length=_NOTE, pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)")] | None = (
+        None
+    )
 
 
 class RunBody(msgspec.Struct, frozen=True, rename="camel"):

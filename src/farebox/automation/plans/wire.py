@@ -23,7 +23,7 @@ BPS: Final = 10_000
 
 AddressText = Annotated[str, Meta(max_length=56)]
 AmountText = Annotated[str, Meta(max_length=39)]
-HashText = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$", max_length=64)]
+HashText = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)", max_length=64)]
 Slippage = Annotated[int, Meta(ge=0, le=MOST_SLIPPAGE_BPS)]
 
 
@@ -124,7 +124,7 @@ class ContractCallSpec(PlanShape, frozen=True):
     contract: AddressText
     effects: EffectsText
     function: (
-        Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,31}$", max_length=32)] | None
+        Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,31}$(?!\n)", max_length=32)] | None
     ) = None
     args: Annotated[list[TypedArgument], Meta(max_length=MAX_ARGUMENTS)] = []
     autolayer: bool = False

@@ -43,7 +43,7 @@ TitleText = Annotated[
     str, Meta(min_length=1, max_length=MAX_TITLE, pattern=r"^[^\x00-\x1f\x7f]+$(?!\n)")
 ]
 StroopsText = Annotated[
-    str, Meta(pattern=r"^[1-9][0-9]{0,15}$", max_length=16, description="Stroops.")
+    str, Meta(pattern=r"^[1-9][0-9]{0,15}$(?!\n)", max_length=16, description="Stroops.")
 ]
 RunCount = Annotated[int, Meta(ge=0, le=1_000_000)]
 Lateness = Annotated[int, Meta(ge=0, le=_MOST_LATE_S)]

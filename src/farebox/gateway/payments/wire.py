@@ -11,7 +11,8 @@ from farebox.kernel.caller import OwnerId
 from farebox.kernel.pages import Moment, PaginationBody, Place, PlaceBody
 
 HashText = Annotated[
-    str, Meta(pattern=r"^[0-9a-f]{64}$", max_length=64, description="64 lower-case hex digits.")
+    str,
+    Meta(pattern=r"^[0-9a-f]{64}$(?!\n)", max_length=64, description="64 lower-case hex digits."),
 ]
 
 

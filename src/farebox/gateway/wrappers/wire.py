@@ -28,9 +28,9 @@ MAX_URL: Final = 2048
 MAX_SCHEMA_BYTES: Final = 2048
 SCHEME: Final = "exact"
 
-AmountText = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,38}$", description="Base units.")]
-ContractText = Annotated[str, Meta(pattern=r"^C[A-Z2-7]{55}$", max_length=56)]
-PartyText = Annotated[str, Meta(pattern=r"^[GC][A-Z2-7]{55}$", max_length=56)]
+AmountText = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,38}$(?!\n)", description="Base units.")]
+ContractText = Annotated[str, Meta(pattern=r"^C[A-Z2-7]{55}$(?!\n)", max_length=56)]
+PartyText = Annotated[str, Meta(pattern=r"^[GC][A-Z2-7]{55}$(?!\n)", max_length=56)]
 PathText = Annotated[str, Meta(min_length=1, max_length=512)]
 UrlText = Annotated[str, Meta(min_length=1, max_length=MAX_URL)]
 SlugText = Annotated[str, Meta(min_length=3, max_length=MAX_SLUG)]
@@ -39,7 +39,7 @@ DescriptionText = Annotated[str, Meta(max_length=MAX_DESCRIPTION)]
 MimeText = Annotated[str, Meta(min_length=3, max_length=120)]
 TagTexts = Annotated[list[NameText], Meta(max_length=MAX_TAGS)]
 HeaderText = Annotated[str, Meta(min_length=1, max_length=100)]
-SecretIdText = Annotated[str, Meta(pattern=r"^sec_[0-9A-Za-z]{22}$", max_length=26)]
+SecretIdText = Annotated[str, Meta(pattern=r"^sec_[0-9A-Za-z]{22}$(?!\n)", max_length=26)]
 Schema = Annotated[dict[str, Any], Meta(description="A JSON Schema, 2 KB at most.")]
 
 
