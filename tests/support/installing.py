@@ -10,6 +10,7 @@ from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.move_plan import move_plan
+from farebox.stellar.auth_entries import read_entry
 from support.automation import PlanDraft, put_plan
 from support.automation_world import soon
 from support.session_desk import SessionDesk
@@ -57,4 +58,4 @@ def signed(material: PlanSessionBody, sign: Sign) -> SignedInstallation:
     assert material.install is not None
     (issued,) = material.install.entries
     entry = sign(Entry.from_xdr(issued.entry_xdr), issued.expiration_ledger)
-    return SignedInstallation((entry.to_xdr(),))
+    return SignedInstallation((read_entry(entry.to_xdr_bytes()),))

@@ -124,7 +124,6 @@ async def test_entry_of_another_signer_network_or_plan_is_refused(
             issued, key, passphrase=Network.PUBNET.passphrase
         ),
         "another plan": lambda _: of_another_plan,
-        "no XDR": lambda _: "AAAA",
     }
     for what, sign in wrong.items():
         issued = [each.unsigned.entry for each in await plans.issued(plan)]  # as of this ledger
@@ -182,6 +181,35 @@ async def test_plan_takes_only_what_its_mode_installs(
         400,
         "invalid_request",
     )
+
+
+@pytest.mark.parametrize("member", ["signedEntriesXdr", "presignedEntriesXdr"])
+async def test_text_that_is_no_entry_is_an_invalid_request_in_every_mode(
+    plans: PlanService, owner: Wallet, scene: Scene, member: str
+) -> None:
+    presigned = await draft(plans, owner, scene)
+    mandate = await plans.open_plan(owner, await plans.keeper(), mode=AuthorityMode.MANDATE)
+    (good, _) = await plans.sign_all(presigned, key_of(scene.payers[0]))
+    for plan in (presigned, mandate):
+        for text in ("x", "AAAA", "", good + "\n", good[:-4]):
+            found = await plans.post(owner, plan, "activate", {member: [good, text]})
+            assert of_code(found) == (400, "invalid_request", f"{member}[1]"), text
+        control = await plans.post(owner, plan, "activate", {member: [good, good]})
+        assert of_code(control)[:2] == (409, "session_mismatch")
+
+
+async def test_trailing_newline_is_no_part_of_a_hash_an_id_or_a_reason(plans: PlanService) -> None:
+    owner = await plans.wallet()
+    plan = await plans.open_plan(owner, await plans.keeper())
+    for verb, member, text in (
+        ("activate", "installTxHash", "ab" * 32),
+        ("activate", "mandateId", "C" + "A" * 55),
+        ("cancel", "reason", "bye"),
+    ):
+        found = await plans.post(owner, plan, verb, {member: f"{text}\n"})
+        assert of_code(found) == (400, "invalid_request", member)
+    control = await plans.post(owner, plan, "cancel", {"reason": "bye"})
+    assert control["http"] == 200, control
 
 
 async def test_unpaid_or_active_plan_is_not_activated(plans: PlanService) -> None:

@@ -51,6 +51,7 @@ from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
+from farebox.stellar.auth_entries import AuthEntry
 from farebox.storage.pool import Connection, Database
 
 _UNPAID: Final = (ProposalState.PROPOSED, ProposalState.PAYMENT_PENDING)
@@ -58,9 +59,9 @@ _UNPAID: Final = (ProposalState.PROPOSED, ProposalState.PAYMENT_PENDING)
 
 @dataclass(frozen=True, slots=True)
 class SignedRuns:
-    """The owner has signed every run in advance: entries as base64 of their XDR."""
+    """The owner has signed every run in advance."""
 
-    entries: tuple[str, ...] = field(repr=False)
+    entries: tuple[AuthEntry, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

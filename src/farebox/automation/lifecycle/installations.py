@@ -1,6 +1,6 @@
 """The installation of a session or mandate, as activation asks for it (3.5 row 6, 3.15)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -8,6 +8,7 @@ from farebox.automation.authority.ledger_bounds import still_lives
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
 from farebox.automation.refusal import AutomationRefused
 from farebox.kernel.error_codes import ErrorCode
+from farebox.stellar.auth_entries import AuthEntry
 from farebox.stellar.ledger_clock import LedgerReading
 
 
@@ -20,9 +21,9 @@ class InstallTransaction:
 
 @dataclass(frozen=True, slots=True)
 class SignedInstallation:
-    """The owner has signed the entries (XDR in base64); the paymaster sends them."""
+    """The owner has signed the entries; the paymaster sends them."""
 
-    entries: tuple[str, ...]
+    entries: tuple[AuthEntry, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

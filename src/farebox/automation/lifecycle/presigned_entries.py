@@ -1,6 +1,5 @@
 """Whether signed entries are the ones that a plan asked its owner for (3.15)."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -21,9 +20,7 @@ from farebox.stellar.auth_entries import (
 )
 from farebox.stellar.entry_writer import unsigned_form, unsigned_tree
 from farebox.stellar.ledger_clock import LedgerReading
-from farebox.stellar.xdr_reader import Malformed
 
-MAX_ENTRY_TEXT: Final = 65_536  # characters of base64: the edge holds the request to it
 _MEMBER: Final = "presignedEntriesXdr"
 
 
@@ -42,7 +39,7 @@ class SignedEntry:
 
 
 def match_entries(
-    texts: Sequence[str],
+    entries: Sequence[AuthEntry],
     issued: Sequence[IssuedEntry],
     *,
     network: Network,
@@ -60,9 +57,8 @@ def match_entries(
     """
     expected = {each.slot.nonce: each for each in issued}
     found: dict[int, SignedEntry] = {}
-    for number, text in enumerate(texts):
+    for number, entry in enumerate(entries):
         member = f"{_MEMBER}[{number}]"
-        entry = _read(text, member)
         own = _issued_one(entry, expected, account, member)
         if entry.nonce in found:
             raise _mismatch(member, "The entry of this run is there twice.")
@@ -77,13 +73,6 @@ def match_entries(
         )
         raise _mismatch(_MEMBER, why)
     return tuple(found[each.slot.nonce] for each in issued)
-
-
-def _read(text: str, member: str) -> AuthEntry:
-    try:
-        return read_entry(base64.b64decode(text, validate=True))
-    except (Malformed, ValueError):
-        raise _mismatch(member, "It is no authorization entry (XDR in base64).") from None
 
 
 def _issued_one(

@@ -1,5 +1,6 @@
 """The JSON shapes of the life of plans: activation, changes, runs and events."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -15,17 +16,21 @@ from farebox.automation.lifecycle.installations import (
     OpenedMandate,
     SignedInstallation,
 )
-from farebox.automation.lifecycle.presigned_entries import MAX_ENTRY_TEXT
 from farebox.automation.lifecycle.read_history import RunDetail
 from farebox.automation.lifecycle.run_history_store import PlanEvent, ShownAttempt, ShownRun
 from farebox.automation.plan_body import EffectBody
+from farebox.automation.refusal import AutomationRefused
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.pages import Moment, PaginationBody
+from farebox.stellar.auth_entries import AuthEntry, read_entry
+from farebox.stellar.xdr_reader import Malformed, decode_base64
 
 _MOST_ENTRIES: Final = 64
+_MAX_ENTRY_TEXT: Final = 65_536  # characters of base64
 _NOTE: Final = 300
-EntryText = Annotated[str, Meta(max_length=MAX_ENTRY_TEXT)]
+NoteText = Annotated[str, Meta(max_length=_NOTE, pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)")]
+EntryText = Annotated[str, Meta(max_length=_MAX_ENTRY_TEXT)]
 EntryTexts = Annotated[list[EntryText], Meta(min_length=1, max_length=_MOST_ENTRIES)]
 
 
@@ -41,9 +46,7 @@ class ActivateRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True
 class ChangeRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Why the owner changes the plan; it is kept among the plan's events."""
 
-    reason: Annotated[str, Meta(max_length=_NOTE, pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)")] | None = (
-        None
-    )
+    reason: NoteText | None = None
 
 
 class RunBody(msgspec.Struct, frozen=True, rename="camel"):
@@ -130,20 +133,36 @@ def read_activation(request: ActivateRequest) -> ActivationRequest:
     """What the request says was authorized.
 
     Raises:
-        Refusal: `invalid_request`, for more than one member.
+        Refusal: `invalid_request`, for more than one member, or for a text that is no entry.
     """
     given: list[ActivationRequest] = []
     if request.install_tx_hash is not UNSET:
         given.append(InstallTransaction(bytes.fromhex(request.install_tx_hash)))
     if request.signed_entries_xdr is not UNSET:
-        given.append(SignedInstallation(tuple(request.signed_entries_xdr)))
+        given.append(
+            SignedInstallation(_read_entries(request.signed_entries_xdr, "signedEntriesXdr"))
+        )
     if request.presigned_entries_xdr is not UNSET:
-        given.append(SignedRuns(tuple(request.presigned_entries_xdr)))
+        given.append(
+            SignedRuns(_read_entries(request.presigned_entries_xdr, "presignedEntriesXdr"))
+        )
     if request.mandate_id is not UNSET:
         given.append(OpenedMandate(request.mandate_id))
     if len(given) > 1:
         raise Refusal(ErrorCode.INVALID_REQUEST, "Send one member, or {} for mode open.")
     return given[0] if given else NothingToInstall()
+
+
+def _read_entries(texts: Sequence[str], member: str) -> tuple[AuthEntry, ...]:
+    return tuple(_read_entry(text, f"{member}[{place}]") for place, text in enumerate(texts))
+
+
+def _read_entry(text: str, member: str) -> AuthEntry:
+    try:
+        return read_entry(decode_base64(text, max_bytes=_MAX_ENTRY_TEXT))
+    except Malformed:
+        why = "It is no SorobanAuthorizationEntry in base64."
+        raise AutomationRefused(ErrorCode.INVALID_REQUEST, why, field=member) from None
 
 
 def run_body(shown: ShownRun) -> RunBody:

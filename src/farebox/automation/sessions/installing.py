@@ -44,16 +44,13 @@ from farebox.stellar.auth_entries import (
     AuthEntry,
     KeySignatures,
     every_signature_verifies,
-    read_entry,
 )
 from farebox.stellar.ledger_clock import ClockStale, Ledgers
 from farebox.stellar.rpc import LedgerStatus, RpcUnavailable, TransactionFound
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.stellar.transactions import AuthorizedCall
-from farebox.stellar.xdr_reader import Malformed, decode_base64
 from farebox.storage.pool import Database
 
-_MAX_ENTRY_BYTES: Final = 65_536
 _VISIBLE_WITHIN_S: Final = 5.0  # the nodes behind one address may differ for a while
 _POLL_S: Final = 0.5
 _FUTURE: Final = INSTALL_LEDGERS + 24  # ledgers: a signature that lives longer is not ours
@@ -157,10 +154,7 @@ class SessionInstallations:
         """
         if len(request.entries) != 1 or terms.session_spec is None:
             raise _mismatch("One entry is signed: that of the installation.")
-        try:
-            entry = read_entry(decode_base64(request.entries[0], max_bytes=_MAX_ENTRY_BYTES))
-        except Malformed:
-            raise _mismatch("The entry is no SorobanAuthorizationEntry in base64.") from None
+        (entry,) = request.entries
         if entry.kind not in PAYING_KINDS or entry.address != terms.account:
             raise _mismatch("The entry is not of the plan's account.")
         spec, now = read_spec(terms.session_spec), self._ledgers.now().sequence
