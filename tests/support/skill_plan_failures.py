@@ -34,7 +34,7 @@ _PLANNING: Final[dict[str, Json]] = {
     "invalid_schedule": {"schedule": {"type": "cron", "expr": "monday", "timezone": "UTC"}},
     "limit_exceeded": {"runLimit": 100_000},
     "schedule_never_fires": {"schedule": {"type": "once", "at": in_time(days=-1)}},
-    "spec_mismatch": {"spec": {"colour": "red"}},
+    "spec_mismatch": {"maxLatenessSeconds": 0},
     "unsupported_account": {"authorityMode": "session"},  # of a G… account
 }
 Skilled = Callable[[PlanSkill], Failure]

@@ -1,4 +1,4 @@
-// schema d2102d0af33df59adb2d9fa179c1548d1633fe1d2dcc129ee6df49e15efdc0cf types 89580f8ad6137d4f7e4c177c49d43af5936be6c6ef570ec53021aa535c58a9fb
+// schema 8e8baf9230d229ea2056ea9d0f8be202fd7b6002af68aad12f0b2916d232271d types cd5997ac4949c6a384e7629a117e7d32b1ca4b5a21566019fa4c081adb7bcf42
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -1927,7 +1927,7 @@ export interface components {
          * ErrorDetail
          * @description `code` is for programs and stays; `message` is for people; `requestId` is in the log.
          *
-         *         `details` is there where a rule of a plan refuses one member.
+         *         `details` is there where one member of the body is refused.
          */
         ErrorDetail: {
             code: components["schemas"]["ErrorCode"];
@@ -2780,10 +2780,11 @@ export interface components {
         };
         /**
          * RefusedDetail
-         * @description `code` is a reason of `/v1/errors`; `message` names the member to change, where one is.
+         * @description `code` is a reason of `/v1/errors`; `details` names the member to change, where one is.
          */
         RefusedDetail: {
             code: components["schemas"]["Reason"];
+            details?: components["schemas"]["ErrorMember"];
             message: string;
             requestId: string;
         };
@@ -2811,7 +2812,6 @@ export interface components {
          * @description `paymentRequirements`: the seller's terms.
          */
         RequirementsBody: {
-            /** @description Base units, at most 2^127 - 1. */
             amount: string;
             asset: string;
             extra?: components["schemas"]["SponsoredFees"];

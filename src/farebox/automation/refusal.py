@@ -32,8 +32,8 @@ class AutomationRefused(Refusal):
     """
 
     def __init__(self, code: ErrorCode, why: str, *, field: str = "") -> None:
-        super().__init__(code, f"Look at {field}. {why}" if field else why)
-        self.field, self.why = field, why
+        super().__init__(code, f"Look at {field}. {why}" if field else why, field=field)
+        self.why = why
 
 
 def spec_mismatch(field: str, why: str) -> AutomationRefused:

@@ -53,7 +53,7 @@ class UnreadableSubmission(Refusal):
 
     def __init__(self, member: str = "") -> None:
         code = ErrorCode.INVALID_VALIDATION_REQUEST
-        super().__init__(code, with_member(member, code.sentence))
+        super().__init__(code, with_member(member, code.sentence), field=member)
 
 
 class SubmittedPayload(msgspec.Struct, rename="camel"):
@@ -162,7 +162,7 @@ def read_submission(body: bytes) -> MetadataSubmission | UrlSubmission:
     try:
         request = decode_json(body, _REQUEST)
     except UNDECODABLE as error:
-        raise UnreadableSubmission(member_of(error)) from None
+        raise UnreadableSubmission(member_of(error, body)) from None
     given = [bool(request.url), request.payment_payload is not None, bool(request.resource)]
     if given.count(True) != 1:
         raise UnreadableSubmission

@@ -2,10 +2,18 @@
 
 from typing import Final
 
+import msgspec
+
 from farebox.kernel.error_codes import ErrorCode
 
 _UNAVAILABLE_S: Final = 60  # seconds after which an operator may have closed a gap
 _SERVICE_UNAVAILABLE: Final = 503
+
+
+class ErrorMember(msgspec.Struct, frozen=True):
+    """The member of the request's body that an error is about, as in `spec.args[0].value`."""
+
+    field: str
 
 
 class Refusal(Exception):
@@ -13,15 +21,14 @@ class Refusal(Exception):
 
     `retry_after_s` is set where the same request may be repeated after that many seconds: of every
     503, with a minute where nothing else is known. `field` is set where the refusal is about one
-    member of the body.
+    member of the body: its path in the JSON, as in `accepts[0].amount`.
     """
 
     retry_after_s: int | None = None
-    field: str = ""
 
-    def __init__(self, code: ErrorCode, message: str | None = None) -> None:
+    def __init__(self, code: ErrorCode, message: str | None = None, *, field: str = "") -> None:
         """Without `message` the sentence is the code's own."""
-        self.code = code
+        self.code, self.field = code, field
         self.message = code.sentence if message is None else message
         if self.retry_after_s is None and code.status == _SERVICE_UNAVAILABLE:
             self.retry_after_s = _UNAVAILABLE_S

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.kernel.error_codes import ErrorCode
-from farebox.kernel.errors import CommandRefused, Outage, Refusal
+from farebox.kernel.errors import CommandRefused, ErrorMember, Outage, Refusal
 from farebox.web.request_body import EncodedBody
 from farebox.web.request_context import context_of
 from farebox.web.responses import NO_SNIFF, NO_STORE, send_json
@@ -47,16 +47,10 @@ class Failure:
 FailureBody = Callable[[Failure], bytes]  # renders a failure in the JSON shape of one route
 
 
-class ErrorMember(msgspec.Struct, frozen=True):
-    """The member of the request's body that an error is about, as in `spec.args[0].value`."""
-
-    field: str
-
-
 class ErrorDetail(msgspec.Struct, frozen=True, rename="camel"):
     """`code` is for programs and stays; `message` is for people; `requestId` is in the log.
 
-    `details` is there where a rule of a plan refuses one member.
+    `details` is there where one member of the body is refused.
     """
 
     code: ErrorCode

@@ -26,7 +26,9 @@ MAX_BUFFERED_BYTES: Final = 32 * 1024 * 1024  # of unfinished bodies, over all r
 DISCARD_BYTES: Final = 4 * 1024 * 1024
 DISCARD_S: Final = 2.0
 _PATH: Final = re.compile(r" - at `\$\.?([\w.\[\]]{1,100})`\Z")
-_MISSING: Final = re.compile(r"missing required field `(\w{1,64})`")
+_MISSING: Final = re.compile(r"Object missing required field `(\w{1,64})`")
+_UNKNOWN: Final = "Object contains unknown field"
+_BACKTICK: Final = re.compile(rb"`|\\u0060")
 
 
 class BodyTooLarge(Refusal):
@@ -54,12 +56,13 @@ class EncodedBody(Refusal):
 class UnreadableBody(Refusal):
     """The body is not JSON of the shape the route takes.
 
-    The message names the member at fault where there is one; no value is repeated.
+    The message and `field` name the member at fault where there is one; no value is repeated.
     """
 
-    def __init__(self, expected: str, member: str = "") -> None:
-        message = with_member(member, f"Send JSON of this shape: {expected}")
-        super().__init__(ErrorCode.INVALID_REQUEST, message)
+    def __init__(self, expected: str, member: str = "", why: str = "") -> None:
+        """`expected` describes the shape, `why` the fault of the member in other words."""
+        sentence = why if member and why else f"Send JSON of this shape: {expected}"
+        super().__init__(ErrorCode.INVALID_REQUEST, with_member(member, sentence), field=member)
 
 
 class DeadlinePassed(Exception):
@@ -239,7 +242,7 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], expected: str) ->
     try:
         return decode_json(body or b"{}", decoder)
     except UNDECODABLE as error:
-        raise UnreadableBody(expected, member_of(error)) from None
+        raise UnreadableBody(expected, member_of(error, body)) from None
 
 
 def with_member(member: str, sentence: str) -> str:
@@ -247,12 +250,16 @@ def with_member(member: str, sentence: str) -> str:
     return f"Look at {member}. {sentence}" if member else sentence
 
 
-def member_of(error: Exception) -> str:
+def member_of(error: Exception, body: bytes) -> str:
     """Return the path of the member that a decoder refuses, as in `accepts[0].amount`; or empty.
 
-    It has names that the shape declares, and none that only the caller knows.
+    It has names that the shape declares, and none that only the caller knows: of an unknown member
+    it is the path of the object that has it. A name with a backtick would be taken for the end of
+    the decoder's quotation, so that there is no path then.
     """
     text = str(error) if isinstance(error, msgspec.ValidationError) else ""
-    path, missing = _PATH.search(text), _MISSING.search(text)
+    if text.startswith(_UNKNOWN) and _BACKTICK.search(body):
+        return ""
+    path, missing = _PATH.search(text), _MISSING.match(text)
     parts = [path[1] if path else "", missing[1] if missing else ""]
     return ".".join(part for part in parts if part)

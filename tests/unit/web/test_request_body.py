@@ -2,6 +2,7 @@
 
 import asyncio
 from time import monotonic
+from typing import Literal
 
 import msgspec
 import pytest
@@ -116,6 +117,7 @@ class _Term(msgspec.Struct, forbid_unknown_fields=True):
 class _Body(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     display_name: str
     terms: list[_Term] = []
+    mode: Literal["a", "b"] = "a"
 
 
 DECODER = msgspec.json.Decoder(_Body)
@@ -133,12 +135,17 @@ DECODER = msgspec.json.Decoder(_Body)
         (b"[]", ""),
         (b"{", ""),
         (b'{"displayName": "n", "<script>": 1}', ""),
+        (b'{"displayName": "n", "x` - at `$.evil": 1}', ""),
+        (b'{"displayName": "n", "x\\u0060 - at \\u0060$.evil": 1}', ""),
+        (b'{"displayName": "n", "terms": [{"amount": "1", "x` - at `$.evil": 1}]}', ""),
+        (b'{"displayName": "a `name`", "terms": [{"amount": 1}]}', "terms[0].amount"),
+        (b'{"displayName": "n", "mode": "missing required field `evil`"}', "mode"),
     ],
 )
 def test_member_of_names_the_member_of_a_decode_error(raw: bytes, member: str) -> None:
     with pytest.raises(msgspec.DecodeError) as caught:
         DECODER.decode(raw)
-    assert member_of(caught.value) == member
+    assert member_of(caught.value, raw) == member
 
 
 async def test_read_json_error_names_the_member_and_no_value() -> None:
@@ -147,4 +154,5 @@ async def test_read_json_error_names_the_member_and_no_value() -> None:
 
     with pytest.raises(UnreadableBody) as caught:
         await read_json(receive, DECODER, "{displayName}")
+    assert caught.value.field == "displayName"
     assert caught.value.message == "Look at displayName. Send JSON of this shape: {displayName}"

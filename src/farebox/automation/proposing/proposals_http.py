@@ -31,7 +31,7 @@ from farebox.automation.proposing.wire import (
     ProposalListBody,
     ProposalPlace,
     ProposeRequest,
-    refuse_member,
+    say_fault,
 )
 from farebox.kernel.caller import Grant, check_network
 from farebox.kernel.error_codes import ErrorCode
@@ -320,16 +320,13 @@ async def _read_request(receive: Receive) -> ProposeRequest:
     """Read a proposal.
 
     Raises:
-        AutomationRefused: its payload or its schedule has another shape.
-        UnreadableBody: any other part of it has.
+        UnreadableBody: it has another shape.
     """
     body = await read_body(receive)
     try:
         return cast("ProposeRequest", decode_json(body, _REQUEST))
     except UNDECODABLE as error:
-        member = member_of(error)
-        refused = refuse_member(member, str(error))
-        raise refused or UnreadableBody(_WORDS, member) from None
+        raise UnreadableBody(_WORDS, member_of(error, body), say_fault(error)) from None
 
 
 def _read_key(scope: Scope) -> str | None:

@@ -1,6 +1,5 @@
 """The JSON shapes of proposing: the request of each kind, lists, previews and limits (3.18)."""
 
-import re
 from typing import Annotated, Final
 
 import msgspec
@@ -24,10 +23,8 @@ from farebox.automation.plans.wire import (
     PlanSpec,
     RebalanceSpec,
 )
-from farebox.automation.refusal import AutomationRefused, spec_mismatch
 from farebox.automation.schedules.missed_runs import MissedRuns
 from farebox.automation.schedules.schedule import Schedule
-from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
 from farebox.kernel.pages import Moment, PaginationBody, PlaceBody
 
@@ -36,7 +33,6 @@ _MOST_LATE_S: Final = 86_400
 _MOST_SAID: Final = 200  # characters of a decoder's words
 # what a decoder says with a value or a name of the caller in it
 _REPEATS: Final = ("Invalid", "Object contains unknown field")
-_BEYOND_A_BOUND: Final = re.compile(r"Expected `\w+` (?:[<>]|of length )")
 _OTHER: Final = "It has a member or a value that is not taken here."
 
 TitleText = Annotated[
@@ -168,19 +164,7 @@ def spec_json(spec: PlanSpec) -> str:
     return msgspec.json.encode(spec, order="sorted").decode()
 
 
-def refuse_member(member: str, error: str) -> AutomationRefused | None:
-    """The refusal of a payload or a schedule that has another shape; None for other members.
-
-    A number or a length beyond the bound that the schema states is `invalid_request`, as in every
-    other body. `member` is the path that the decoder names, `error` what it says of it.
-    """
-    said = error.partition(" - at ")[0]
-    why = _OTHER if said.startswith(_REPEATS) or len(said) > _MOST_SAID else f"{said}."
-    is_spec = member == "spec" or member.startswith(("spec.", "spec["))
-    if not is_spec and member != "schedule" and not member.startswith("schedule."):
-        return None
-    if _BEYOND_A_BOUND.match(said):
-        return AutomationRefused(ErrorCode.INVALID_REQUEST, why, field=member)
-    if is_spec:
-        return spec_mismatch(member, why)
-    return AutomationRefused(ErrorCode.INVALID_SCHEDULE, why, field=member)
+def say_fault(error: Exception) -> str:
+    """What a decoder says of a member that it refuses, without values and names of the caller."""
+    said = str(error).partition(" - at ")[0]
+    return _OTHER if said.startswith(_REPEATS) or len(said) > _MOST_SAID else f"{said}."
