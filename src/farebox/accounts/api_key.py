@@ -111,9 +111,10 @@ def judge_terms(
     trimmed = unicodedata.normalize("NFC", name).strip()
     if not SHORTEST_NAME <= len(trimmed) <= LONGEST_NAME or not trimmed.isprintable():
         words = f"A name has {SHORTEST_NAME} to {LONGEST_NAME} characters, all of them printable."
-        raise BadKeyTerms(ErrorCode.INVALID_NAME, words)
+        raise BadKeyTerms(ErrorCode.INVALID_NAME, words, field="name")
     if contains_secret(trimmed):
-        raise BadKeyTerms(ErrorCode.INVALID_NAME, "A name is shown: it must not hold a key.")
+        words = "A name is shown: it must not hold a key."
+        raise BadKeyTerms(ErrorCode.INVALID_NAME, words, field="name")
     return KeyTerms(
         trimmed,
         DEFAULT_GRANTS if grants is None else frozenset(grants),
@@ -127,7 +128,8 @@ def _expiry(expires_at: datetime | None, life: timedelta | None, now: datetime) 
     expiry = now + life if life is not None else expires_at
     if expiry is not None and not SHORTEST_LIFE <= expiry - now <= LONGEST_LIFE:
         words = "A key is valid for one minute to five years from now."
-        raise BadKeyTerms(ErrorCode.INVALID_EXPIRY, words)
+        field = "expiresAt" if life is None else "expiresInSeconds"
+        raise BadKeyTerms(ErrorCode.INVALID_EXPIRY, words, field=field)
     return expiry
 
 

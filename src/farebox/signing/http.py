@@ -3,11 +3,13 @@
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 from starlette.types import Receive, Scope, Send
 
 from farebox.facilitator.payment_http import PAYER_EXAMPLE, REQUEST_EXAMPLE, describe_reason
 from farebox.facilitator.verification.verdict import Rejected
 from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import ErrorMember
 from farebox.signing.complete import Completion
 from farebox.signing.prepare import Preparation
 from farebox.signing.wire import (
@@ -206,5 +208,6 @@ async def _refuse(scope: Scope, send: Send, reason: Reason, member: str = "") ->
     context.add_log_fields(reason=reason)
     path = f"requirements{member.removeprefix(TERMS_NAME)}" if member else ""
     message = describe_reason(reason, path)
-    detail = RefusedDetail(reason, message, context.request_id)
+    details = ErrorMember(path) if path else UNSET
+    detail = RefusedDetail(reason, message, context.request_id, details)
     await send_json(send, 400, _encode(RefusedPaymentBody(detail)))

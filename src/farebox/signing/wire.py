@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from farebox.facilitator.payment_http import PayerText, RequirementsBody
 from farebox.kernel.addresses import Address, is_account, parse_account, parse_party
 from farebox.kernel.error_codes import ErrorCode
-from farebox.kernel.errors import Refusal
+from farebox.kernel.errors import ErrorMember, Refusal
 from farebox.kernel.networks import Network
 from farebox.kernel.pages import Moment
 from farebox.kernel.secret import Secret
@@ -82,11 +82,12 @@ class CompletedBody(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RefusedDetail(msgspec.Struct, frozen=True, rename="camel"):
-    """`code` is a reason of `/v1/errors`; `message` names the member to change, where one is."""
+    """`code` is a reason of `/v1/errors`; `details` names the member to change, where one is."""
 
     code: Reason
     message: str
     request_id: str
+    details: ErrorMember | UnsetType = UNSET
 
 
 class RefusedPaymentBody(msgspec.Struct, frozen=True):
@@ -123,14 +124,15 @@ class BadEntry(Refusal):
     """The entry is not one that can be completed."""
 
     def __init__(self) -> None:
-        super().__init__(ErrorCode.INVALID_ENTRY)
+        super().__init__(ErrorCode.INVALID_ENTRY, field="entry")
 
 
 class BadSignature(Refusal):
     """The signature, or the key it is of, does not have the form that the payer needs."""
 
     def __init__(self, member: str, needed: str) -> None:
-        super().__init__(ErrorCode.INVALID_SIGNATURE, f"Look at {member}. {needed}")
+        words = f"Look at {member}. {needed}"
+        super().__init__(ErrorCode.INVALID_SIGNATURE, words, field=member)
 
 
 def read_payer(text: str) -> Address:
@@ -144,9 +146,9 @@ def read_payer(text: str) -> Address:
         return payer
     if text.startswith(_MUXED):
         words = "Look at payer. A muxed address cannot pay: name its G… or C… address."
-        raise BadPayer(ErrorCode.MUXED_ACCOUNT_UNSUPPORTED, words)
+        raise BadPayer(ErrorCode.MUXED_ACCOUNT_UNSUPPORTED, words, field="payer")
     words = "Look at payer. It is the G… address of an account or the C… address of a contract."
-    raise BadPayer(ErrorCode.INVALID_ADDRESS, words)
+    raise BadPayer(ErrorCode.INVALID_ADDRESS, words, field="payer")
 
 
 def read_authorization(request: CompleteInput) -> SignedAuthorization:

@@ -86,7 +86,7 @@ def normalize_name(text: str) -> str:
     name = unicodedata.normalize("NFC", text).strip()
     if not SHORTEST_NAME <= len(name) <= LONGEST_NAME or not name.isprintable():
         words = f"A name has {SHORTEST_NAME} to {LONGEST_NAME} characters, all of them printable."
-        raise InvalidSecret(ErrorCode.INVALID_NAME, words)
+        raise InvalidSecret(ErrorCode.INVALID_NAME, words, field="name")
     return name
 
 
@@ -97,9 +97,8 @@ def check_name_hides_value(name: str, value: Secret[str]) -> None:
         InvalidSecret: `invalid_name`.
     """
     if len(value.reveal()) >= MIN_COMPARED and value.reveal() in name:
-        raise InvalidSecret(
-            ErrorCode.INVALID_NAME, "A name is shown: it must not contain the value."
-        )
+        words = "A name is shown: it must not contain the value."
+        raise InvalidSecret(ErrorCode.INVALID_NAME, words, field="name")
 
 
 def check_value(value: Secret[str], purpose: Purpose) -> None:
@@ -111,14 +110,15 @@ def check_value(value: Secret[str], purpose: Purpose) -> None:
     """
     text = value.reveal()
     if not 1 <= len(text.encode()) <= LONGEST_VALUE:
-        raise InvalidSecret(ErrorCode.INVALID_VALUE, f"A value has 1 to {LONGEST_VALUE} bytes.")
+        words = f"A value has 1 to {LONGEST_VALUE} bytes."
+        raise InvalidSecret(ErrorCode.INVALID_VALUE, words, field="value")
     match purpose:
         case Purpose.HEADER if not _HEADER_VALUE.fullmatch(text):
             words = "For a header: visible ASCII characters, with spaces only between them."
-            raise InvalidSecret(ErrorCode.VALUE_NOT_FOR_HEADER, words)
+            raise InvalidSecret(ErrorCode.VALUE_NOT_FOR_HEADER, words, field="value")
         case Purpose.BEARER if not _TOKEN.fullmatch(text):
             words = "For a bearer token: visible ASCII characters without spaces."
-            raise InvalidSecret(ErrorCode.VALUE_NOT_FOR_HEADER, words)
+            raise InvalidSecret(ErrorCode.VALUE_NOT_FOR_HEADER, words, field="value")
 
 
 def is_secret_id(text: str) -> bool:

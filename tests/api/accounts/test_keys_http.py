@@ -124,6 +124,23 @@ async def test_invalid_key_terms_are_refused(
     assert (await list_keys(client, wallet.headers))["items"] == []
 
 
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"name": 1}, "name"),
+        ({"name": "x"}, "name"),
+        ({"name": "robot", "scopes": ["root"]}, "scopes[0]"),
+        ({"name": "robot", "expiresInSeconds": 59}, "expiresInSeconds"),
+        ({"name": "robot", "expiresAt": "2020-01-01T00:00:00Z"}, "expiresAt"),
+    ],
+)
+async def test_refusal_of_key_terms_names_the_member(
+    client: AsgiClient, wallet: Wallet, body: object, field: str
+) -> None:
+    answer = await client.post(KEYS, body, wallet.headers)
+    assert answer.json()["error"]["details"] == {"field": field}
+
+
 @pytest.mark.parametrize("body", [b"{", b"\xff", b'"name"', b"[" * 10_000, b'{"name": "\xed\xa0"}'])
 async def test_key_creation_refuses_malformed_json(
     client: AsgiClient, wallet: Wallet, body: bytes

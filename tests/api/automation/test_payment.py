@@ -265,6 +265,7 @@ async def test_fewer_runs_are_paid_first_and_the_rest_is_topped_up(shop: PaidPla
     assert await state_of(shop, plan) == (PAID, 6)
     over = await shop.send(plan, route="topup", body={"runs": RUNS - 5})
     assert code_of(over) == (422, "limit_exceeded")
+    assert over.json()["error"]["details"] == {"field": "runs"}
 
 
 async def test_unused_runs_are_credit_of_the_next_plan(shop: PaidPlans) -> None:

@@ -104,6 +104,7 @@ async def test_terms_that_would_be_refused_are_not_prepared(
     answer = await stage.client.post(PREPARE, body)
     assert (answer.status, code_of(answer)) == (400, code)
     assert answer.json()["error"]["message"].endswith(f"Look at {member}." if member else ".")
+    assert answer.json()["error"].get("details") == ({"field": member} if member else None)
     assert answer.json()["error"]["requestId"] == answer.headers["x-request-id"]
 
 

@@ -104,34 +104,40 @@ async def test_secrets_need_wrappers_scope_session_or_operator(
 
 
 @pytest.mark.parametrize(
-    ("asked", "code"),
+    ("asked", "code", "member"),
     [
-        ({}, "invalid_request"),
-        ({"name": "Name"}, "invalid_request"),
-        ({"value": "VALUE"}, "invalid_request"),
-        ({"name": "Name", "value": ""}, "invalid_request"),
-        ({"name": "Name", "value": None}, "invalid_request"),
-        ({"name": "Name", "value": ["VALUE"]}, "invalid_request"),
-        ({"name": "Name", "value": "VALUE", "owner": "user_1"}, "invalid_request"),
-        ({"name": "Name", "value": "VALUE", "purpose": "cookie"}, "invalid_request"),
-        ({"name": "Name", "value": "VALUE" * 4000}, "invalid_request"),
-        ({"name": "N", "value": "VALUE"}, "invalid_name"),
-        ({"name": "key VALUE-1234", "value": "VALUE-1234"}, "invalid_name"),
-        ({"name": "N\0ame", "value": "VALUE"}, "invalid_name"),
-        ({"name": "Name", "value": "VALUE\r\nX-Admin: 1"}, "value_not_for_header"),
-        ({"name": "Name", "value": "two words", "purpose": "bearer"}, "value_not_for_header"),
-        ([], "invalid_request"),
-        (b"", "invalid_request"),
-        (b'{"name": "Name", "value": "\xff\xfe VALUE"}', "invalid_request"),
-        (b'{"name": "Name", "value": "\\ud800 VALUE"}', "invalid_request"),
-        (b'{"name": "Name", "value": "VALUE"', "invalid_request"),
+        ({}, "invalid_request", "name"),
+        ({"name": "Name"}, "invalid_request", "value"),
+        ({"value": "VALUE"}, "invalid_request", "name"),
+        ({"name": "Name", "value": ""}, "invalid_request", "value"),
+        ({"name": "Name", "value": None}, "invalid_request", "value"),
+        ({"name": "Name", "value": ["VALUE"]}, "invalid_request", "value"),
+        ({"name": "Name", "value": "VALUE", "owner": "user_1"}, "invalid_request", ""),
+        ({"name": "Name", "value": "VALUE", "purpose": "cookie"}, "invalid_request", "purpose"),
+        ({"name": "Name", "value": "VALUE" * 4000}, "invalid_request", "value"),
+        ({"name": "N", "value": "VALUE"}, "invalid_name", "name"),
+        ({"name": "key VALUE-1234", "value": "VALUE-1234"}, "invalid_name", "name"),
+        ({"name": "N\0ame", "value": "VALUE"}, "invalid_name", "name"),
+        ({"name": "Name", "value": "VALUE\r\nX-Admin: 1"}, "value_not_for_header", "value"),
+        (
+            {"name": "Name", "value": "two words", "purpose": "bearer"},
+            "value_not_for_header",
+            "value",
+        ),
+        ([], "invalid_request", ""),
+        (b"", "invalid_request", "name"),
+        (b'{"name": "Name", "value": "\xff\xfe VALUE"}', "invalid_request", ""),
+        (b'{"name": "Name", "value": "\\ud800 VALUE"}', "invalid_request", ""),
+        (b'{"name": "Name", "value": "VALUE"', "invalid_request", ""),
     ],
 )
 async def test_invalid_secret_is_refused_without_its_value(
-    client: AsgiClient, wallet: Wallet, asked: object, code: str
+    client: AsgiClient, wallet: Wallet, asked: object, code: str, member: str
 ) -> None:
     answer = await client.post(SECRETS, asked, wallet.headers)
-    assert (answer.status, answer.json()["error"]["code"]) == (400, code)
+    error = answer.json()["error"]
+    assert (answer.status, error["code"]) == (400, code)
+    assert error.get("details", {}).get("field", "") == member
     assert b"VALUE" not in answer.body
     assert (await listed(client, wallet))["items"] == []
 

@@ -37,6 +37,7 @@ REQUEST: Final[dict[str, Any]] = {
     "amount": "10000",
     "payTo": PAY_TO,
 }
+_METHOD: Final = "routes[0].method"
 
 
 class OneCaller:
@@ -201,10 +202,12 @@ async def test_slug_of_a_name_is_suggested(seller: Seller) -> None:
         (REQUEST | {"amount": "1.5"}, "invalid_request", "amount"),
         (REQUEST | {"amount": 10_000}, "invalid_request", "amount"),
         (REQUEST | {"upstreamUrl": "http://api.example.com"}, "invalid_wrapper", "upstreamUrl"),
-        (REQUEST | {"unknown": 1}, "invalid_request", "JSON of this shape"),
+        (REQUEST | {"amount": "10000\n"}, "invalid_request", "amount"),
+        (REQUEST | {"payTo": REQUEST["payTo"] + "\n"}, "invalid_request", "payTo"),
+        (REQUEST | {"unknown": 1}, "invalid_request", ""),
         (REQUEST | {"requestsPerMinute": 0}, "invalid_request", "requestsPerMinute"),
         (REQUEST | {"slug": "Weather"}, "invalid_wrapper", "slug"),
-        (REQUEST | {"routes": [{"method": "HEAD", "path": "/a"}]}, "invalid_request", "routes"),
+        (REQUEST | {"routes": [{"method": "HEAD", "path": "/a"}]}, "invalid_request", _METHOD),
     ],
 )
 async def test_member_that_breaks_a_rule_is_named_in_the_refusal(
@@ -212,7 +215,9 @@ async def test_member_that_breaks_a_rule_is_named_in_the_refusal(
 ) -> None:
     answer = await seller.send("POST", value=value)
     assert refusal(answer) == (400, code)
-    assert member in answer.json()["error"]["message"]
+    error = answer.json()["error"]
+    assert error.get("details", {}).get("field", "") == member
+    assert (f"Look at {member}." in error["message"]) is bool(member)
 
 
 async def test_taken_slug_is_a_conflict(seller: Seller, database: Database) -> None:

@@ -178,6 +178,7 @@ _REFUSALS: Final = MappingProxyType(
         ),
     }
 )
+_FIELDS: Final = MappingProxyType({_If.FITS_LIMITS: "runs"})  # members of the trigger's body
 
 
 def move_proposal(
@@ -201,7 +202,8 @@ def move_proposal(
         raise AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, why)
     for guard in PROPOSAL_GUARDS.get(trigger, ()):
         if not facts.hold(guard):
-            raise AutomationRefused(*_REFUSALS[guard])
+            code, why = _REFUSALS[guard]
+            raise AutomationRefused(code, why, field=_FIELDS.get(guard, ""))
     if trigger is ProposalTrigger.CANCEL and state is not None and facts.has_unresolved_run:
         return ProposalTransition(state, _CANCELLING)
     return found

@@ -116,7 +116,7 @@ class ProposingNetworks:
             AutomationUnavailable: it has no paymaster here.
         """
         if name not in self.served:
-            raise Refusal(ErrorCode.UNSUPPORTED_NETWORK)
+            raise Refusal(ErrorCode.UNSUPPORTED_NETWORK, field="network")
         network = self._networks.get(name)
         if network is None:
             raise AutomationUnavailable

@@ -282,7 +282,7 @@ def _needs_checks(before: WrapperSettings, after: WrapperSettings) -> bool:
 def _check_revision(known: Wrapper, locked: Wrapper) -> None:
     """Refuse a change whose checks were made for other settings."""
     if locked.revision != known.revision:
-        raise InvalidWrapper("wrapper", "It was changed at the same time: send it again.")
+        raise InvalidWrapper("", "The wrapper was changed at the same time: send it again.")
 
 
 async def _take_slug(

@@ -46,10 +46,11 @@ _METADATA: Final = {"serviceName": "name", "description": "description", "mimeTy
 
 
 class InvalidWrapper(Refusal):
-    """A member of the wrapper breaks a rule, which the message names."""
+    """A member of the wrapper breaks a rule, which the message names; `member` may be empty."""
 
     def __init__(self, member: str, why: str) -> None:
-        super().__init__(ErrorCode.INVALID_WRAPPER, f"Look at {member}. {why}")
+        message = f"Look at {member}. {why}" if member else why
+        super().__init__(ErrorCode.INVALID_WRAPPER, message, field=member)
 
 
 def make_settings(fields: WrapperFields) -> WrapperSettings:
