@@ -1,4 +1,4 @@
-// schema 8e8baf9230d229ea2056ea9d0f8be202fd7b6002af68aad12f0b2916d232271d types cd5997ac4949c6a384e7629a117e7d32b1ca4b5a21566019fa4c081adb7bcf42
+// schema 3e8d7bc7c29780fddbb13337da343b19fb57013a6cdc3d23772b20cf4e4b8ab6 types c635c26480de9df36a0efa19d4a73ba4eff98585bc62f96f8c7b39de7e1f4c07
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -2812,6 +2812,7 @@ export interface components {
          * @description `paymentRequirements`: the seller's terms.
          */
         RequirementsBody: {
+            /** @description Base units, at most 2^127 - 1. */
             amount: string;
             asset: string;
             extra?: components["schemas"]["SponsoredFees"];

@@ -79,7 +79,11 @@ export function explain(payment: Payment, side: Side): Explanation {
     case "failed":
       return {
         happened: "The payment failed on the ledger, or can no longer land. No money moved.",
-        next: side === "payer" ? "Sign a new payment if you still want the response." : NOTHING,
+        next:
+          side === "payer"
+            ? "Its authorization may still be landed by whoever has seen it: sign a new payment " +
+              "only once it has expired."
+            : NOTHING,
         short: null,
       };
     case "unproven":
