@@ -69,11 +69,12 @@ def signature_of(payment: Json) -> str:
 
 
 def assert_sound(answer: Answer) -> None:
-    """A 200, or a refusal with a code and a sentence."""
+    """A 200, or a refusal with a code and a sentence, which names the member of its details."""
     assert answer.status in (200, 400), (answer.status, answer.body)
     if answer.status == 400:
         error = answer.json()["error"]
-        assert set(error) == {"code", "message", "requestId"}
+        assert set(error) - {"details"} == {"code", "message", "requestId"}
+        assert "details" not in error or error["details"]["field"] in error["message"]
         assert error["code"]
         assert error["message"]
 
