@@ -21,7 +21,6 @@ from prove.fork_server import ForkServer
 from prove.world import World, open_world
 
 _WORKERS: Final = 3
-_PLAYS: Final = 3  # of a case that is only late
 _CONTROLS: Final = (Kind.FAILS, Kind.LOCKED)
 
 
@@ -57,18 +56,13 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
 
 
 async def _run_and_report(world: World, case: Case) -> Outcome:
-    """Run a case; one that is late and shows nothing else is played again: a machine was busy."""
-    played = 0
-    while True:
-        played += 1
-        try:
-            outcome = await run_case(world, case)
-        except LocalFault as fault:
-            raise RunFailed(f"{case} could not be run: {fault}") from fault
-        if outcome.violations or outcome.late:
-            print(f"FAILED {outcome}", file=sys.stderr, flush=True)
-        if outcome.violations or not outcome.late or played == _PLAYS:
-            return outcome
+    try:
+        outcome = await run_case(world, case)
+    except LocalFault as fault:
+        raise RunFailed(f"{case} could not be run: {fault}") from fault
+    if outcome.violations or outcome.late:
+        print(f"FAILED {outcome}", file=sys.stderr, flush=True)
+    return outcome
 
 
 def figures_of(outcomes: Sequence[Outcome]) -> dict[str, object]:

@@ -78,7 +78,7 @@ class PlanOwner:
         return answer
 
     async def buy(self, plan: str, runs: int, *, is_top_up: bool = False) -> OwnerAnswer:
-        """Pay for runs of a plan, again while a busy service answers that it sent nothing."""
+        """Pay for runs of a plan, again while the service answers 503 for some seconds."""
         answer = await self._buy(plan, runs, is_top_up=is_top_up)
         for _ in range(_LOOKS):
             if answer.status != 503:

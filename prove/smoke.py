@@ -1,6 +1,6 @@
 """`make prove PROOF=smoke`: a short case of every proof, with one control of each.
 
-They are the tests of `tests/proofs`, and take some six minutes on two quiet cores.
+They are the tests of `tests/proofs`, and take some five minutes on two quiet cores.
 """
 
 import sys

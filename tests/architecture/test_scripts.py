@@ -18,6 +18,7 @@ PLAIN = (
     "basename",
     "cat",
     "cksum",
+    "date",
     "tr",
     "rm",
     "mktemp",
@@ -236,27 +237,32 @@ def test_scripts_use_the_cache_folder_of_the_service(
     assert shown.stdout == f"{cache} {cache}/devnet/target\n"
 
 
-@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no files in memory here")
 @pytest.mark.parametrize(
-    ("free_kb", "given", "chosen"),
+    ("free_kb", "folder", "given", "chosen"),
     [
-        (8_388_608, "", "/dev/shm"),
-        (8_388_607, "", ""),
-        (16_777_216, "/own", "/own"),
+        (8_388_608, "/tmp", "", "/tmp"),
+        (8_388_607, "/tmp", "", ""),
+        (8_388_608, "/no/such/folder", "", ""),
+        (16_777_216, "/tmp", "/own", "/own"),
     ],
 )
 def test_databases_are_in_memory_where_there_is_room(
-    checkout: Path, bare: Path, free_kb: int, given: str, chosen: str
+    checkout: Path, bare: Path, free_kb: int, folder: str, given: str, chosen: str
 ) -> None:
     shown = (
         "Filesystem 1024-blocks Used Available Capacity Mounted on",
         f"tmpfs 9 8 {free_kb} 1% /",
     )
     _program(bare, "df", *(f"echo '{line}'" for line in shown))
-    _program(
-        checkout / "scripts", "asked", '. "$(dirname "$0")/places.sh"', "in_memory", "echo $TMPDIR"
-    )
-    assert _run(checkout / "scripts" / "asked", path=bare, TMPDIR=given)[1] == f"{chosen}\n"
+    script = _script(checkout, f"in_memory {folder}", "echo $TMPDIR")
+    assert _run(script, path=bare, TMPDIR=given)[1] == f"{chosen}\n"
+
+
+def _script(checkout: Path, *lines: str) -> Path:
+    """A script of the checkout that does this."""
+    begun = ("set -eu", '. "$(dirname -- "$0")/places.sh"', "began=$(date +%s)", "failed=")
+    _program(checkout / "scripts", "steps", *begun, *lines)
+    return checkout / "scripts" / "steps"
 
 
 @pytest.mark.parametrize("fails", [(), ("late",), ("early", "late")])
@@ -264,21 +270,14 @@ def test_steps_beside_are_waited_for_and_named_when_they_fail(
     checkout: Path, fails: tuple[str, ...]
 ) -> None:
     codes = {name: int(name in fails) for name in ("early", "late")}
-    script = checkout / "scripts" / "steps"
-    script.write_text(
-        f"""#!/bin/sh
-set -eu
-. "$(dirname -- "$0")/places.sh"
-began=$(date +%s)
-failed=
-keep_steps
-beside early sh -c 'echo words of early; exit {codes["early"]}'
-beside late sh -c 'sleep 0.2; echo words of late; exit {codes["late"]}'
-timed first true
-end_steps
-"""
+    script = _script(
+        checkout,
+        "keep_steps",
+        f"beside early sh -c 'echo words of early; exit {codes['early']}'",
+        f"beside late sh -c 'sleep 0.2; echo words of late; exit {codes['late']}'",
+        "timed first true",
+        "end_steps",
     )
-    script.chmod(0o755)
     code, out, err = _run(script, path=Path(os.environ["PATH"]))
     said = json.loads(out)
     assert (code, said["failed"]) == (int(bool(fails)), list(fails))
@@ -287,36 +286,20 @@ end_steps
 
 
 def test_step_beside_that_is_lost_has_failed(checkout: Path) -> None:
-    script = checkout / "scripts" / "steps"
-    script.write_text(
-        """#!/bin/sh
-set -eu
-. "$(dirname -- "$0")/places.sh"
-began=$(date +%s)
-failed=
-keep_steps
-beside lost sh -c 'kill -9 "$PPID"'
-end_steps
-"""
-    )
-    script.chmod(0o755)
+    script = _script(checkout, "keep_steps", "beside lost sh -c 'kill -9 \"$PPID\"'", "end_steps")
     code, out, _ = _run(script, path=Path(os.environ["PATH"]))
     said = json.loads(out)
     assert (code, said["failed"], said["steps"]) == (1, ["lost"], {"lost": 0})
 
 
 def test_step_beside_ends_with_the_script(checkout: Path, tmp_path: Path) -> None:
-    script, step = checkout / "scripts" / "steps", tmp_path / "step"
-    script.write_text(
-        f"""#!/bin/sh
-set -eu
-. "$(dirname -- "$0")/places.sh"
-keep_steps
-beside long sh -c 'echo $$ >{step}; exec sleep 60'
-until [ -s {step} ]; do sleep 0.01; done
-exit 1
-"""
+    step = tmp_path / "step"
+    script = _script(
+        checkout,
+        "keep_steps",
+        f"beside long sh -c 'echo $$ >{step}; exec sleep 60'",
+        f"until [ -s {step} ]; do sleep 0.01; done",
+        "exit 1",
     )
-    script.chmod(0o755)
     assert _run(script, path=Path(os.environ["PATH"]))[0] == 1
     until_blocking(lambda: not Path(f"/proc/{step.read_text().strip()}").exists())

@@ -90,10 +90,10 @@ async def test_reservation_is_counted_and_read_back(database: Database) -> None:
         minute_count=1,
         month_count=1,
         in_progress=1,
-        seconds_of_minute=counters.seconds_of_minute,
-        seconds_of_month=counters.seconds_of_month,
+        minute_left_s=counters.minute_left_s,
+        month_left_s=counters.month_left_s,
     )
-    assert 0 < counters.seconds_of_minute <= 60
+    assert 0 < counters.minute_left_s <= 60
 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Kiritimati"])
@@ -107,7 +107,7 @@ async def test_seconds_of_month_end_with_the_month_of_utc(database: Database, zo
     now = row["now"].astimezone(UTC)
     year, month = (now.year, now.month + 1) if now.month < 12 else (now.year + 1, 1)
     left = (datetime(year, month, 1, tzinfo=UTC) - now).total_seconds()
-    assert left == pytest.approx(counters.seconds_of_month, abs=5)
+    assert left == pytest.approx(counters.month_left_s, abs=5)
 
 
 @pytest.mark.parametrize(

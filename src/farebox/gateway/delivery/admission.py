@@ -15,7 +15,7 @@ from farebox.gateway.wrapper import Wrapper
 from farebox.storage.pool import Database
 from farebox.x402.reasons import Reason
 
-_DAY_S: Final = 86_400  # the longest wait that is told: the owner may raise the quota
+_DAY_S: Final = 86_400  # the longest Retry-After: the owner may raise the quota
 _Verdict = Accepted | NotSettled | None
 _Key = tuple[str, bytes, bytes]
 
@@ -84,9 +84,9 @@ def _read_limit(
     if not counters.is_current:
         return WrapperChanged()
     if counters.month_count >= limits.monthly_requests:
-        return LimitReached(LimitKind.QUOTA, _wait_s(counters.seconds_of_month))
+        return LimitReached(LimitKind.QUOTA, _wait_s(counters.month_left_s))
     if counters.minute_count >= limits.requests_per_minute:
-        return LimitReached(LimitKind.RATE, _wait_s(counters.seconds_of_minute))
+        return LimitReached(LimitKind.RATE, _wait_s(counters.minute_left_s))
     if counters.in_progress >= limits.concurrent_requests:
         return LimitReached(LimitKind.CONCURRENCY, 1)
     return None

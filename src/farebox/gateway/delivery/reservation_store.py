@@ -76,8 +76,8 @@ class WrapperCounters:
     minute_count: int
     month_count: int
     in_progress: int
-    seconds_of_minute: float  # that are left of it
-    seconds_of_month: float  # the same; a month is one of UTC
+    minute_left_s: float
+    month_left_s: float  # of the month of UTC
 
 
 async def reserve(db: Connection, new: NewPayment, *, held_for: timedelta) -> GatewayPayment | None:
@@ -215,9 +215,9 @@ async def read_counters(db: Connection, wrapper: Wrapper) -> WrapperCounters:
                CASE WHEN c.month >= date_trunc('month', now, 'UTC') THEN c.month_count ELSE 0 END
                    AS month_count,
                coalesce(c.in_progress, 0) AS in_progress,
-               60 - extract(second FROM now) AS seconds_of_minute,
+               60 - extract(second FROM now) AS minute_left_s,
                extract(epoch FROM date_trunc('month', now AT TIME ZONE 'UTC') + interval '1 month'
-                                  - now AT TIME ZONE 'UTC') AS seconds_of_month
+                                  - now AT TIME ZONE 'UTC') AS month_left_s
         FROM moment
         LEFT JOIN wrapper_counters c ON c.wrapper_id = $1
         LEFT JOIN wrappers w ON w.id = $1 AND w.is_enabled AND w.revision = $2
@@ -231,6 +231,6 @@ async def read_counters(db: Connection, wrapper: Wrapper) -> WrapperCounters:
         minute_count=row["minute_count"],
         month_count=row["month_count"],
         in_progress=row["in_progress"],
-        seconds_of_minute=float(row["seconds_of_minute"]),
-        seconds_of_month=float(row["seconds_of_month"]),
+        minute_left_s=float(row["minute_left_s"]),
+        month_left_s=float(row["month_left_s"]),
     )
