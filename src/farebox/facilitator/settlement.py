@@ -5,7 +5,7 @@ The state of the row only goes forward.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
@@ -14,7 +14,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import SHARED, OwnerId
 from farebox.kernel.networks import Network
-from farebox.submission.fate import SentEnvelope
+from farebox.submission.fate import Dead, Fate, SentEnvelope
 from farebox.x402.reasons import Reason
 
 
@@ -119,6 +119,7 @@ class Settlement:
     identity: PaymentIdentity
     state: SettlementState
     claim_id: UUID
+    claimed_at: datetime
     request_digest: bytes
     asset: Address
     amount: BaseUnits
@@ -145,6 +146,14 @@ class Settlement:
         the one by which a node resolves ours inside a stranger's fee bump.
         """
         return self.landed_hash is not None and self.reason in LANDED_ELSEWHERE
+
+    def may_be_replaced(self, fate: Fate, *, answer_s: float, now: datetime) -> bool:
+        """Whether the call that claimed the payment may yet replace its dead envelope.
+
+        A call lasts `answer_s` seconds at most. No other process ends its payment before, since
+        then nothing of it would land.
+        """
+        return isinstance(fate, Dead) and now < self.claimed_at + timedelta(seconds=answer_s)
 
     def is_paid_elsewhere(self, digest: bytes | None) -> bool:
         """Whether another transaction has made the payment of the request of this digest."""

@@ -148,9 +148,9 @@ def test_parse_discovery_returns_for_arbitrary_members(
 
 
 def check_parsed(text: bytes) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     found = parse_discovery(text, pay_to=SELLER)
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 1
     if isinstance(found, Dropped):
         assert isinstance(found.reason, DropReason)
         assert len(found.sentence) < 400

@@ -19,6 +19,7 @@ from farebox.facilitator.settlement import (
     Claim,
     NotSettled,
     Pending,
+    Recording,
     Settled,
     Settlement,
     SettlementState,
@@ -46,7 +47,7 @@ from farebox.storage.pool import Database
 from farebox.submission.catch_up import CatchUp
 from farebox.submission.fate import Dead, Fate, Indeterminate, ObservedFate, SentEnvelope
 from farebox.submission.submit import Submitter
-from support.accepted_payment import NET, RELAYER, RULES, accepted_payment
+from support.accepted_payment import LIFE_S, NET, RELAYER, RULES, accepted_payment
 from support.claims import claim
 from support.fake_rpc import FakeRpc
 from support.manual_clock import START, ManualClock
@@ -207,7 +208,12 @@ class Facilitator:
     """What settles one payment, and reconciles it afterwards, over one node."""
 
     def __init__(
-        self, database: Database, order: Order, make: type[WaitingSubmitter] = WaitingSubmitter
+        self,
+        database: Database,
+        order: Order,
+        make: type[WaitingSubmitter] = WaitingSubmitter,
+        *,
+        answer_s: float = 50,
     ) -> None:
         self.clock, number = ManualClock(), next(_numbers)
         self.claim = claim(number)
@@ -226,10 +232,12 @@ class Facilitator:
         leases = ChannelLeases(NET, RELAYER.address, database, self.clock, lease_s=30)
         network = SendingNetwork(leases, self.builder, submitter, statuses, ShutdownSignal())
         releaser = ClaimReleaser(self.journal, self.clock)
-        timeouts = SettleTimeouts(answer_s=50, channel_s=10)
+        timeouts = SettleTimeouts(answer_s=answer_s, channel_s=10)
         self.sender = PaymentSender(network, self.journal, releaser, self.clock, timeouts)
         observer = CatchUp(self.node, submitter, self.node)
-        times = ReconcileTimes(every_s=5, leave_to_callers_s=60, stale_claim_s=60)
+        times = ReconcileTimes(
+            every_s=5, leave_to_callers_s=60, answer_s=answer_s, stale_claim_s=60
+        )
         self.reconciler = Reconciler(NET, observer, statuses, self.journal, self.clock, times)
 
     async def settle(self) -> SettleOutcome:
@@ -309,6 +317,29 @@ async def test_landing_of_an_earlier_envelope_is_found_by_another_process(
     row = await other.reconcile()
     assert row is not None
     assert (row.state, row.tx_hash) == (SettlementState.CONFIRMED, dying.node.met[1])
+
+
+async def test_dead_envelope_that_another_process_watches_is_replaced_by_its_call(
+    database: Database,
+) -> None:
+    """Control: a watcher that ends the payment, of which nothing lands then."""
+    answer_s = 2 * LIFE_S
+    holder, watcher = (Facilitator(database, Order(("drop",)), answer_s=answer_s) for _ in range(2))
+    mine, journal = holder.claim, holder.journal
+    lease = ChannelLease(RELAYER.address, None, 0, holder.node.number)
+    first = await holder.builder.build(PAYMENT, lease)
+    await journal.claim(mine)
+    await journal.record_sending(mine, first)
+    await journal.record_submitted(first.tx_hash)
+    row = await journal.find(mine.identity)
+    assert row is not None
+    watcher.clock.turn(LIFE_S + LEDGER_S)
+    outcome = await watcher.sender.resume(row, first, until=answer_s)
+    assert isinstance(outcome, Pending)
+    assert watcher.clock.monotonic() < answer_s - LEDGER_S, "it was not seen dead"
+    holder.clock.turn(LIFE_S + LEDGER_S)
+    second = (await holder.builder.build(PAYMENT, lease)).in_place_of(first)
+    assert await journal.replace(mine, second) is Recording.WRITTEN
 
 
 @pytest.mark.parametrize("was_refused", [False, True])

@@ -25,6 +25,7 @@ from support.manual_clock import ManualClock
 from support.status_resolvers import NoLandings, status_resolver
 
 AGE_S = 120
+ANSWER_S = 50
 UNDECIDED = 500  # as many as one pass takes
 
 
@@ -54,7 +55,9 @@ class World:
     def __post_init__(self) -> None:
         self.journal = SettlementJournal(self.database, self.clock)
         statuses = status_resolver(self.landings, self.clock)
-        times = ReconcileTimes(every_s=5, leave_to_callers_s=60, stale_claim_s=10_000)
+        times = ReconcileTimes(
+            every_s=5, leave_to_callers_s=60, answer_s=ANSWER_S, stale_claim_s=10_000
+        )
         self.reconciler = Reconciler(NET, self.observer, statuses, self.journal, self.clock, times)
 
     async def send(self, tag: int) -> Claim:
@@ -117,6 +120,19 @@ async def test_row_that_is_handed_over_is_looked_at_at_once(world: World) -> Non
     await world.journal.hand_over(signed_envelope(1).tx_hash)
     await world.one_pass()
     assert world.observer.looks == [[1], [1]]
+
+
+async def test_dead_envelope_ends_its_payment_once_its_call_is_over(world: World) -> None:
+    """The call may replace it until then. Control: a pass that ends what it sees dead."""
+    made = await world.send(1)
+    world.observer.fates[1] = Dead(200)
+    world.clock.turn(ANSWER_S - 1)
+    assert await world.reconciler.reconcile(older_than_s=0) == 0
+    assert await world.state_of(made) is SettlementState.SENDING
+    await world.journal.hand_over(signed_envelope(1).tx_hash)
+    world.clock.turn(1)
+    assert await world.reconciler.reconcile(older_than_s=0) == 1
+    assert await world.state_of(made) is SettlementState.DEAD
 
 
 class FaultyLandings(NoLandings):

@@ -19,7 +19,7 @@ from farebox.catalog.discovery.schema_validation import MAX_STEPS, judge_info
 
 Json = dict[str, object]
 
-BOUND_S: Final = 0.5  # what the worst accepted schema takes is about a thirtieth of it
+BOUND_S: Final = 0.5  # of processor time; the worst accepted schema takes about a thirtieth of it
 NESTED: Final[Json] = {"a": {"a": {"a": {"a": {"a": {"a": {"a": {"a": {}}}}}}}}}
 
 
@@ -129,11 +129,11 @@ def deep(levels: int) -> Json:
     ],
 )
 def test_costly_schema_is_refused_before_it_runs(info: Json, schema: Json) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     refused = judge_info(info, schema)
     assert refused is not None
     assert refused.reason is DropReason.SCHEMA_TOO_COSTLY
-    assert time.perf_counter() - started < BOUND_S
+    assert time.thread_time() - started < BOUND_S
 
 
 @pytest.mark.parametrize(
@@ -167,23 +167,23 @@ def test_costly_schema_is_refused_before_it_runs(info: Json, schema: Json) -> No
     ],
 )
 def test_costliest_accepted_schema_runs_in_bounded_time(info: Json, schema: Json) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     refused = judge_info(info, schema)
     assert refused is None or refused.reason is DropReason.INFO_DOES_NOT_MATCH_SCHEMA
-    assert time.perf_counter() - started < BOUND_S
+    assert time.thread_time() - started < BOUND_S
 
 
 def test_costly_pattern_is_refused_before_it_is_compiled() -> None:
     schema: Json = {"allOf": [{"pattern": f"^{n}\\p{{L}}{{90}}$"} for n in range(19)]}
-    started = time.perf_counter()
+    started = time.thread_time()
     refused = judge_info({"a": 1}, schema)
-    taken_s = time.perf_counter() - started
+    taken_s = time.thread_time() - started
     assert refused is not None
     assert refused.reason is DropReason.SCHEMA_PATTERN_REFUSED
-    started = time.perf_counter()
+    started = time.thread_time()
     unbounded = jsonschema_rs.RegexOptions(size_limit=2**22)
     jsonschema_rs.Draft202012Validator(schema, pattern_options=unbounded, offline=True)
-    assert taken_s * 10 < time.perf_counter() - started  # what compiling them would take
+    assert taken_s * 10 < time.thread_time() - started  # what compiling them would take
 
 
 def steps(schema: Mapping[str, object], info: Json) -> int | None:

@@ -42,7 +42,7 @@ from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
 from support.accepted_payment import accepted_payment
 from support.claims import signed_envelope
-from support.manual_clock import ManualClock
+from support.manual_clock import START, ManualClock
 from support.waiting import until
 
 ACCEPTED = accepted_payment()
@@ -56,6 +56,7 @@ ROW = Settlement(
     identity=IDENTITY,
     state=SettlementState.SUBMITTED,
     claim_id=UUID(int=1),
+    claimed_at=START,
     request_digest=PAYMENT.request_digest(),
     asset=TERMS.asset,
     amount=TERMS.amount,

@@ -157,7 +157,8 @@ class PaymentSender:
         """Resume the envelope of an earlier call or process, until `until` (monotonic seconds).
 
         The same envelope is sent again while its own time bound holds and no node is known to
-        have it; otherwise, or when another process does so already, it is only watched.
+        have it; otherwise, or when another process does so already, it is only watched. A dead one
+        that is only watched stays pending while the call that claimed the payment may replace it.
 
         Raises:
             DatabaseUnavailable: nothing was sent again.
@@ -171,6 +172,9 @@ class PaymentSender:
         else:
             watch = self._network.submitter.wait(sent, until=until)
             fate = await self._network.shutdown.run_until_set(watch) or Indeterminate()
+            answer_s, now = self._timeouts.answer_s, self._clock.now()
+            if known.may_be_replaced(fate, answer_s=answer_s, now=now):
+                return Pending(known.identity.network, known.identity.payer, known.tx_hash)
         return await self._finish(known, sent, fate)
 
     async def _submit_and_replace(
