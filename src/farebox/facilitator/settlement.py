@@ -14,7 +14,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.caller import SHARED, OwnerId
 from farebox.kernel.networks import Network
-from farebox.submission.fate import Dead, Fate, SentEnvelope
+from farebox.submission.fate import Dead, Fate, SentEnvelope, Unproven
 from farebox.x402.reasons import Reason
 
 
@@ -148,12 +148,13 @@ class Settlement:
         return self.landed_hash is not None and self.reason in LANDED_ELSEWHERE
 
     def may_be_replaced(self, fate: Fate, *, answer_s: float, now: datetime) -> bool:
-        """Whether the call that claimed the payment may yet replace its dead envelope.
+        """Whether the call that claimed the payment may yet replace its envelope, which seems dead.
 
         A call lasts `answer_s` seconds at most. No other process ends its payment before, since
         then nothing of it would land.
         """
-        return isinstance(fate, Dead) and now < self.claimed_at + timedelta(seconds=answer_s)
+        may_run = now < self.claimed_at + timedelta(seconds=answer_s)
+        return may_run and isinstance(fate, Dead | Unproven)
 
     def is_paid_elsewhere(self, digest: bytes | None) -> bool:
         """Whether another transaction has made the payment of the request of this digest."""

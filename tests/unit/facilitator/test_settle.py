@@ -148,7 +148,9 @@ class WaitingSender:
         await self.is_sent.wait()
         return Settled(claim.identity, claim.request_digest, TX_HASH)
 
-    async def resume(self, known: Settlement, sent: SentEnvelope, *, until: float) -> SettleOutcome:
+    async def resume(
+        self, known: Settlement, sent: SentEnvelope, *, until: float
+    ) -> SettleOutcome | None:
         self.resumed_until.append(until)
         await self.ended.wait()
         return Settled(known.identity, known.request_digest, sent.tx_hash.hex())
@@ -284,3 +286,30 @@ async def test_payment_of_the_journal_is_judged_by_its_row(
         settling = settler(ScriptedJournal(*rows), WaitingSender(), judge=judge)
         assert await settling.judge(identified(settling)) == verdict
         assert judge.judged == len(rows) - 1
+
+
+class DyingEnvelopes(WaitingSender):
+    """A sender that sees the first envelope dead, whose call may replace it."""
+
+    async def resume(
+        self, known: Settlement, sent: SentEnvelope, *, until: float
+    ) -> SettleOutcome | None:
+        if sent == SENT:
+            return None
+        return Settled(known.identity, known.request_digest, sent.tx_hash.hex())
+
+
+async def test_repeated_settle_follows_the_envelope_that_replaces_a_dead_one() -> None:
+    """Control: pending at once, and a seller's only repeat is used up."""
+    second = signed_envelope(2)
+    replaced = replace(ROW, sent=second)
+    settling = settler(ScriptedJournal(*[ROW] * 3, replaced), DyingEnvelopes())
+    outcome = await settling.settle(identified(settling))
+    assert outcome == Settled(IDENTITY, ROW.request_digest, second.tx_hash.hex())
+
+
+async def test_repeated_settle_is_pending_once_a_dead_envelope_is_not_replaced_in_time() -> None:
+    clock = ManualClock()
+    settling = settler(ScriptedJournal(ROW), DyingEnvelopes(), clock)
+    assert isinstance(await settling.settle(identified(settling)), Pending)
+    assert clock.monotonic() >= TIMEOUTS.answer_s

@@ -153,12 +153,14 @@ class PaymentSender:
             await self._claim_releaser.release(InterruptedClaim(claim, sent.tx_hash))
             raise
 
-    async def resume(self, known: Settlement, sent: SentEnvelope, *, until: float) -> SettleOutcome:
+    async def resume(
+        self, known: Settlement, sent: SentEnvelope, *, until: float
+    ) -> SettleOutcome | None:
         """Resume the envelope of an earlier call or process, until `until` (monotonic seconds).
 
         The same envelope is sent again while its own time bound holds and no node is known to
-        have it; otherwise, or when another process does so already, it is only watched. A dead one
-        that is only watched stays pending while the call that claimed the payment may replace it.
+        have it; otherwise, or when another process does so already, it is only watched. None where
+        the call that claimed the payment may replace it: then the row is to be read again.
 
         Raises:
             DatabaseUnavailable: nothing was sent again.
@@ -174,7 +176,7 @@ class PaymentSender:
             fate = await self._network.shutdown.run_until_set(watch) or Indeterminate()
             answer_s, now = self._timeouts.answer_s, self._clock.now()
             if known.may_be_replaced(fate, answer_s=answer_s, now=now):
-                return Pending(known.identity.network, known.identity.payer, known.tx_hash)
+                return None
         return await self._finish(known, sent, fate)
 
     async def _submit_and_replace(

@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 from uuid import uuid4
 
 import structlog
@@ -64,6 +64,8 @@ _MAY_HAVE_LANDED: Final = frozenset(
 )
 _MAX_LIFETIME_LEDGERS: Final = 1_000  # that are searched; a ledger takes a second at least
 
+_Outcome = TypeVar("_Outcome", bound=SettleOutcome | None)
+
 log = structlog.get_logger(__name__)
 
 
@@ -94,7 +96,7 @@ class SettlementSender(Protocol):
 
     async def resume(
         self, known: Settlement, sent: SentEnvelope, *, until: float
-    ) -> SettleOutcome: ...
+    ) -> SettleOutcome | None: ...
 
 
 class Settler:
@@ -118,7 +120,7 @@ class Settler:
         self._clock, self._timeouts = clock, timeouts
         self._foreign, self._claim_releaser = foreign, claim_releaser
         self._requests = 0
-        self._tasks: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
+        self._tasks: dict[PaymentIdentity, asyncio.Task[SettleOutcome | None]] = {}
 
     def identify(
         self, payment: Payment, *, key: str | None, caller: Caller | None, client: str
@@ -319,15 +321,15 @@ class Settler:
         )
 
     async def _run_to_end(
-        self, identity: PaymentIdentity, work: Coroutine[object, object, SettleOutcome]
-    ) -> SettleOutcome:
+        self, identity: PaymentIdentity, work: Coroutine[object, object, _Outcome]
+    ) -> _Outcome:
         """Run the work to its end, though the caller disconnects."""
         task = asyncio.create_task(work)
         self._tasks[identity] = task
         task.add_done_callback(partial(self._forget, identity))
         return await asyncio.shield(task)
 
-    def _forget(self, identity: PaymentIdentity, task: "asyncio.Task[SettleOutcome]") -> None:
+    def _forget(self, identity: PaymentIdentity, task: "asyncio.Task[_Outcome]") -> None:
         if self._tasks.get(identity) is task:  # a later one may have replaced it
             del self._tasks[identity]
 
@@ -349,7 +351,9 @@ class Settler:
             if current.sent is not None and known.identity not in self._tasks:
                 sender = self._senders[known.identity.network]
                 resumed = sender.resume(current, current.sent, until=until)
-                return await self._run_to_end(known.identity, resumed)
+                outcome = await self._run_to_end(known.identity, resumed)
+                if outcome is not None:
+                    return outcome
             now = self._clock.monotonic()
             if now > until or (current.sent is None and now > hash_until):
                 break
