@@ -20,6 +20,8 @@ from typing import Final, Self
 from farebox.local.child import die_with_parent
 
 ROOT: Final = Path(__file__).parents[1]
+# no case calls a server of a public authority; each process would read the system's for 0.05 s
+_NO_AUTHORITIES: Final = {"SSL_CERT_FILE": os.devnull}
 
 
 class ForkServer:
@@ -39,7 +41,7 @@ class ForkServer:
                 "-c",
                 "from prove.fork_server import fork_on_request; fork_on_request()",
             ),
-            env=environment | {"PYTHONPATH": path},
+            env=environment | {"PYTHONPATH": path, **_NO_AUTHORITIES},
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

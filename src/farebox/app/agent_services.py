@@ -42,7 +42,7 @@ def build_agents(
     """Build `/mcp`; its calls share neither client nor reader with the rest of the service."""
     most = settings.outbound.agent_calls
     outbound = build_outbound(settings.outbound, max_calls=most, own_hosts=own_hosts(settings))
-    reader = ReaderProcess(is_local_allowed=settings.lists_local_urls, starts_at_once=False)
+    reader = ReaderProcess(is_local_allowed=settings.lists_local_urls)
     routes = CallRoutes(
         gateway=InProcessGateway(gateway.endpoint),
         is_own=gateway_sales(settings).is_own,

@@ -114,7 +114,7 @@ def build_catalog(
         *_probes(settings, Prober(upkeep, origin, clock)),
     ]
     return CatalogServices(
-        ListingReports(SettledListings(ingestion)),
+        ListingReports(SettledListings(ingestion, reader)),
         index,
         reader,
         search := _search(reading, model, clock),

@@ -1,6 +1,7 @@
 """The API schema (`/v1/openapi.json`, OpenAPI 3.1), made from the declared routes."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from http import HTTPStatus
 from types import UnionType
 from typing import Final
@@ -201,10 +202,14 @@ def _parameter(parameter: Parameter) -> Mapping[str, object]:
 
 
 class SchemaEndpoint:
-    """Answers with the schema, which does not change while the service runs."""
+    """Answers with the schema of `routes`, which is made for the first request."""
 
-    def __init__(self, body: bytes) -> None:
-        self._body = body
+    def __init__(self, routes: Sequence[RouteDeclaration]) -> None:
+        self._routes = routes
+
+    @cached_property
+    def _body(self) -> bytes:
+        return _encode(openapi_document(self._routes))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send_json(send, 200, self._body)
@@ -213,4 +218,4 @@ class SchemaEndpoint:
 def openapi_endpoint(endpoints: Sequence[Endpoint]) -> Endpoint:
     """Return the route of the schema of these routes and of itself."""
     routes = [*(each.route for each in endpoints), SCHEMA]
-    return Endpoint(SCHEMA, SchemaEndpoint(_encode(openapi_document(routes))))
+    return Endpoint(SCHEMA, SchemaEndpoint(routes))

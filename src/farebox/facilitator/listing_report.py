@@ -52,6 +52,10 @@ class ListingReport:
 class Catalog(Protocol):
     """Lists the resources of settled payments."""
 
+    async def prepare(self) -> None:
+        """Prepare for a listing while its payment settles; raises nothing."""
+        ...
+
     async def list_resource(
         self, identity: PaymentIdentity, discovery: DiscoveryText
     ) -> ListingReport:
@@ -75,6 +79,10 @@ class ListingReports:
         self._catalog, self._wait_s, self._max_concurrent = catalog, wait_s, max_concurrent
         self._running: set[asyncio.Task[ListingReport]] = set()
         self._late: set[asyncio.Task[ListingReport]] = set()
+
+    async def prepare(self) -> None:
+        """Let the catalog prepare for a listing while its payment settles."""
+        await self._catalog.prepare()
 
     async def report(self, identity: PaymentIdentity, discovery: DiscoveryText) -> ListingReport:
         """Get the report for a settled payment within `wait_s` seconds; raises nothing."""

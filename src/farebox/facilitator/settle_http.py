@@ -176,6 +176,8 @@ class SettleEndpoint:
 
         The success then stays free for a repeat of the same request.
         """
+        if self._reports is not None and request.transfer.payment.discovery is not None:
+            await self._reports.prepare()
         outcome = await self._settler.settle(request)
         rendered = render(outcome)
         headers = await self._listing_headers(request) if rendered.response.success else None

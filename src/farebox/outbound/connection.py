@@ -23,25 +23,17 @@ RECEIVE_BYTES: Final = 32 * 1024  # of the socket: a slow buyer must not fill th
 _NUMERIC: Final = AI_NUMERICHOST | AI_NUMERICSERV
 
 
-def make_tls(authority: Path | None = None) -> ssl.SSLContext:
-    """The TLS context; it trusts the system's authorities and `authority`, a PEM file for tests."""
-    if authority is None:
-        return _system_tls()
-    context = _new_tls()
-    context.load_verify_locations(cafile=authority)
-    return context
-
-
 @cache
-def _system_tls() -> ssl.SSLContext:
-    """One for the process: reading the system's authorities takes 0.05 s of a processor."""
-    return _new_tls()
+def make_tls(authority: Path | None = None) -> ssl.SSLContext:
+    """The TLS context; it trusts the system's authorities and `authority`, a PEM file for tests.
 
-
-def _new_tls() -> ssl.SSLContext:
+    One for the process: reading the system's authorities takes 0.05 s of a processor.
+    """
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
+    if authority is not None:
+        context.load_verify_locations(cafile=authority)
     return context
 
 

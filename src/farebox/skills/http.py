@@ -253,7 +253,7 @@ class ShowGuide:
 
 def skill_endpoints(skills: Skills, origin: str, networks: Sequence[Network]) -> list[Endpoint]:
     """Return the routes of skills; `origin` is the public URL of the service."""
-    documents = SkillDocuments(skills)
+    documents = SkillDocuments()
     generated = ((PAGE, SkillDocumentKind.PAGE), (TOOLS, SkillDocumentKind.TOOLS))
     return [
         Endpoint(LIST, ListSkills(skills, origin)),

@@ -1,4 +1,4 @@
-"""The documents of a skill, made once when the service starts."""
+"""The documents of a skill, each written once, when it is first asked for."""
 
 import hashlib
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from farebox.skills.openapi_fragment import openapi_fragment
-from farebox.skills.skill import Skills, SkillVersion
+from farebox.skills.skill import SkillVersion
 from farebox.skills.skill_page import skill_page
 from farebox.skills.tool_list import tool_list
 
@@ -39,19 +39,17 @@ def entity_tag(body: bytes) -> str:
 
 
 class SkillDocuments:
-    """Every document of every version."""
+    """The documents that were written."""
 
-    def __init__(self, skills: Skills) -> None:
-        self._documents = {
-            (slug, version.spec.version, kind): write_document(version, kind)
-            for slug, skill in skills.items()
-            for version in skill.versions
-            for kind in SkillDocumentKind
-        }
+    def __init__(self) -> None:
+        self._documents: dict[tuple[str, str, SkillDocumentKind], bytes] = {}
 
     def find(self, version: SkillVersion, kind: SkillDocumentKind) -> bytes:
-        """Return a document of a version."""
-        return self._documents[version.spec.slug, version.spec.version, kind]
+        """Return a document of a version; it is written the first time."""
+        key = version.spec.slug, version.spec.version, kind
+        if key not in self._documents:
+            self._documents[key] = write_document(version, kind)
+        return self._documents[key]
 
 
 def _json(value: object) -> bytes:

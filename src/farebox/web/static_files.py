@@ -1,8 +1,9 @@
 """Files held in memory and served by their exact paths, before the routing table.
 
-Each response is prepared once: with an entity tag, and compressed where that makes it smaller. No
-path is joined, no file is opened and nothing is counted while a request is answered, so that the
-files are served while the database is away. They are no routes: the API schema has none of them.
+Each response is prepared once, for its first request: with an entity tag, and compressed where that
+makes it smaller. No path is joined, no file is opened and nothing is counted while a request is
+answered, so that the files are served while the database is away. They are no routes: the API
+schema has none of them.
 """
 
 import gzip
@@ -59,16 +60,19 @@ class StaticFiles:
         self, app: ASGIApp, files: Mapping[str, StaticFile], headers: Headers = ()
     ) -> None:
         """`headers` are sent with every file."""
-        self._app = app
-        self._by_path = {path: _prepare(file, headers) for path, file in files.items()}
+        self._app, self._files, self._headers = app, files, headers
+        self._prepared: dict[str, _Choice] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        choice = self._by_path.get(scope["path"])
-        if choice is None:
+        path = scope["path"]
+        if path not in self._files:
             await self._app(scope, receive, send)
             return
         if scope["method"] not in ("GET", "HEAD"):
             raise HTTPException(status_code=405, headers={"Allow": "GET, HEAD"})
+        if path not in self._prepared:
+            self._prepared[path] = _prepare(self._files[path], self._headers)
+        choice = self._prepared[path]
         is_zipped = choice.zipped is not None and _accepts_gzip(scope["headers"])
         file = choice.zipped if is_zipped and choice.zipped else choice.plain
         if has_entity(scope, file.etag):

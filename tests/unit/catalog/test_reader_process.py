@@ -75,6 +75,18 @@ async def test_reader_process_reads_like_the_rules() -> None:
     assert not isinstance(found, Dropped)
 
 
+async def test_reader_process_starts_before_its_first_text() -> None:
+    async with ReaderProcess() as reader:
+        before = reader.process_id
+        await reader.start()
+        started = reader.process_id
+        assert before is None
+        assert started is not None
+        await reader.read(TEXTS[0], pay_to=SELLER)
+        await reader.start()
+        assert reader.process_id == started
+
+
 async def test_event_loop_continues_while_the_slowest_text_is_read() -> None:
     async with ReaderProcess() as reader:
         await reader.read(TEXTS[0], pay_to=SELLER)  # the process runs
@@ -165,6 +177,7 @@ async def test_reader_is_unavailable_when_its_process_cannot_start(
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     async with ReaderProcess() as reader:
+        await reader.start()
         with pytest.raises(ReaderUnavailable):
             await reader.read(TEXTS[0], pay_to=SELLER)
 

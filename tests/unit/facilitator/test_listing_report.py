@@ -34,6 +34,9 @@ class Scripted:
         self.does = does
         self.calls = 0
 
+    async def prepare(self) -> None:
+        return None
+
     async def list_resource(
         self, identity: PaymentIdentity, discovery: DiscoveryText
     ) -> ListingReport:

@@ -37,9 +37,8 @@ class ReaderProcess:
     """A `DiscoveryReader` with one child process that parses one text at a time.
 
     The child gets none of the service's settings, and ends with the service however that ends,
-    because its standard input ends. A child that exceeds the deadline is killed; the next text
-    starts another. Use it as an async context manager, which starts the child without waiting;
-    without `starts_at_once` the first text starts it.
+    because its standard input ends. The first text starts it, or `start` before. A child that
+    exceeds the deadline is killed; the next text starts another.
     """
 
     def __init__(
@@ -48,19 +47,15 @@ class ReaderProcess:
         is_local_allowed: bool = False,
         deadline_s: float = DEADLINE_S,
         max_waiting: int = MAX_WAITING,
-        starts_at_once: bool = True,
     ) -> None:
         self._is_local_allowed, self._deadline_s = is_local_allowed, deadline_s
         self._max_waiting, self._waiting = max_waiting, 0
-        self._starts_at_once, self._lock = starts_at_once, asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._child: Process | None = None
         self._is_open = False
 
     async def __aenter__(self) -> Self:
         self._is_open = True
-        if self._starts_at_once:
-            with suppress(ReaderUnavailable):  # the first text retries
-                await self._ensure_child()
         return self
 
     async def __aexit__(
@@ -76,6 +71,13 @@ class ReaderProcess:
     def process_id(self) -> int | None:
         """The child's process id, if it runs."""
         return None if self._child is None else self._child.pid
+
+    async def start(self) -> None:
+        """Start the child without waiting for it, so that the next text is read sooner."""
+        if self._child is None and not self._lock.locked():
+            async with self._lock:
+                with suppress(ReaderUnavailable):  # the text retries
+                    await self._ensure_child()
 
     async def read(self, text: bytes, *, pay_to: Address) -> DiscoveredResource | Dropped:
         """Parse as `parse_discovery` does.

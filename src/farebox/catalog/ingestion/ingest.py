@@ -10,6 +10,7 @@ from farebox.catalog import listing_store, wrapper_listing_store
 from farebox.catalog.discovery.canonical_url import MCP
 from farebox.catalog.discovery.drop_reason import Dropped, DropReason
 from farebox.catalog.discovery.reader import DiscoveryReader
+from farebox.catalog.discovery.reader_process import ReaderProcess
 from farebox.catalog.ingestion import outbox_store
 from farebox.catalog.ingestion.gateway_sales import GatewaySales
 from farebox.catalog.ingestion.listing_outcome import (
@@ -244,8 +245,12 @@ class Ingestion:
 class SettledListings:
     """Lists the resource of a new settlement at once; on failure the outbox lists it."""
 
-    def __init__(self, ingestion: Ingestion) -> None:
-        self._ingestion = ingestion
+    def __init__(self, ingestion: Ingestion, reader: ReaderProcess) -> None:
+        self._ingestion, self._reader = ingestion, reader
+
+    async def prepare(self) -> None:
+        """Start the process that reads discovery data."""
+        await self._reader.start()
 
     async def list_resource(
         self, identity: PaymentIdentity, discovery: DiscoveryText
