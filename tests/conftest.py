@@ -1,5 +1,6 @@
 """Database, devnet, clock and application fixtures; nothing else."""
 
+import gc
 import os
 import socket
 import sys
@@ -69,6 +70,12 @@ def _refuse_the_world(event: str, arguments: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(_refuse_the_world)
+
+
+def pytest_collection_finish() -> None:
+    """Exclude modules and tests, which stay to the end, from every later garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ from support.waiting import until, until_blocking
 
 Json = dict[str, Any]
 T = TypeVar("T")
+_PAUSE_S: Final = 0.05  # a quarter of a ledger
 
 
 class Ledger:
@@ -109,7 +110,7 @@ class Ledger:
     def _deliver(self, envelope: TransactionEnvelope) -> GetTransactionResponse:
         sent = self._server.send_transaction(envelope)
         assert sent.error_result_xdr is None, sent
-        until_blocking(lambda: self._is_found(sent.hash))
+        until_blocking(lambda: self._is_found(sent.hash), pause_s=_PAUSE_S)
         found = self._server.get_transaction(sent.hash)
         assert found.status == GetTransactionStatus.SUCCESS, found
         return found

@@ -67,7 +67,9 @@ async def until_lock_is_waited_for(database: Database, sessions: int = 1) -> Non
     await until(is_waited_for)
 
 
-def until_blocking(condition: Callable[[], T | None], within_s: float = WITHIN_S) -> T:
+def until_blocking(
+    condition: Callable[[], T | None], within_s: float = WITHIN_S, *, pause_s: float = _PAUSE_S
+) -> T:
     """Return the first true value of `condition`, for a test without an event loop.
 
     Raises:
@@ -77,5 +79,5 @@ def until_blocking(condition: Callable[[], T | None], within_s: float = WITHIN_S
     while not (value := condition()):
         if time.monotonic() > deadline:
             raise TimeoutError(f"the condition stays {value!r} for {within_s} s")
-        time.sleep(_PAUSE_S)
+        time.sleep(pause_s)
     return value
