@@ -95,7 +95,7 @@ def fork_on_request() -> None:
     from farebox.outbound.connection import make_tls
     from farebox.skills.read_skills import packaged_skills
 
-    packaged_skills(), make_tls()  # kept for the children
+    packaged_skills(), make_tls(None)  # kept for the children
     gc.freeze()  # the children's collector leaves alone what all of them share
     signal.signal(signal.SIGCHLD, _reap_children)
     for line in sys.stdin:

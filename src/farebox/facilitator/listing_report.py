@@ -53,7 +53,7 @@ class Catalog(Protocol):
     """Lists the resources of settled payments."""
 
     async def prepare(self) -> None:
-        """Prepare for a listing while its payment settles; raises nothing."""
+        """Prepare for a listing while its payment settles."""
         ...
 
     async def list_resource(
@@ -81,8 +81,12 @@ class ListingReports:
         self._late: set[asyncio.Task[ListingReport]] = set()
 
     async def prepare(self) -> None:
-        """Let the catalog prepare for a listing while its payment settles."""
-        await self._catalog.prepare()
+        """Let the catalog prepare for a listing while its payment settles; raises nothing."""
+        try:
+            async with asyncio.timeout(self._wait_s):
+                await self._catalog.prepare()
+        except Exception:
+            log.exception("listing.not_prepared")
 
     async def report(self, identity: PaymentIdentity, discovery: DiscoveryText) -> ListingReport:
         """Get the report for a settled payment within `wait_s` seconds; raises nothing."""

@@ -134,6 +134,26 @@ async def test_hanging_catalog_delays_one_caller_briefly_and_no_other() -> None:
     assert catalog.calls == 1
 
 
+class Unprepared(Scripted):
+    """A catalog that cannot prepare."""
+
+    def __init__(self, prepares: Callable[[], Awaitable[ListingReport]]) -> None:
+        super().__init__(listed)
+        self._prepares = prepares
+
+    async def prepare(self) -> None:
+        await self._prepares()
+
+
+@pytest.mark.parametrize("prepares", [never, broken])
+async def test_settlement_goes_on_without_a_catalog_that_cannot_prepare(
+    prepares: Callable[[], Awaitable[ListingReport]],
+) -> None:
+    reports = ListingReports(Unprepared(prepares), wait_s=0.1)
+    await reports.prepare()
+    assert (await report(reports))["success"] is True
+
+
 async def test_catalog_is_called_again_after_it_recovers() -> None:
     over = asyncio.Event()
 

@@ -149,7 +149,7 @@ class WaitingSender:
         return Settled(claim.identity, claim.request_digest, TX_HASH)
 
     async def resume(
-        self, known: Settlement, sent: SentEnvelope, *, until: float
+        self, known: Settlement, sent: SentEnvelope, *, until: float, may_take_over: bool
     ) -> SettleOutcome | None:
         self.resumed_until.append(until)
         await self.ended.wait()
@@ -291,21 +291,29 @@ async def test_payment_of_the_journal_is_judged_by_its_row(
 class DyingEnvelopes(WaitingSender):
     """A sender that sees the first envelope dead, whose call may replace it."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.resumed: list[tuple[SentEnvelope, bool]] = []
+
     async def resume(
-        self, known: Settlement, sent: SentEnvelope, *, until: float
+        self, known: Settlement, sent: SentEnvelope, *, until: float, may_take_over: bool
     ) -> SettleOutcome | None:
+        self.resumed.append((sent, may_take_over))
         if sent == SENT:
             return None
         return Settled(known.identity, known.request_digest, sent.tx_hash.hex())
 
 
 async def test_repeated_settle_follows_the_envelope_that_replaces_a_dead_one() -> None:
-    """Control: pending at once, and a seller's only repeat is used up."""
-    second = signed_envelope(2)
+    """Controls: pending at once, and a seller's only repeat is used up; an envelope that its call
+    has just recorded is taken over, and that call can send no other.
+    """
+    second, sender = signed_envelope(2), DyingEnvelopes()
     replaced = replace(ROW, sent=second)
-    settling = settler(ScriptedJournal(*[ROW] * 3, replaced), DyingEnvelopes())
+    settling = settler(ScriptedJournal(*[ROW] * 3, replaced), sender)
     outcome = await settling.settle(identified(settling))
     assert outcome == Settled(IDENTITY, ROW.request_digest, second.tx_hash.hex())
+    assert sender.resumed == [(SENT, True), (second, False)]
 
 
 async def test_repeated_settle_is_pending_once_a_dead_envelope_is_not_replaced_in_time() -> None:

@@ -117,13 +117,18 @@ class ReaderProcess:
             raise ReaderUnavailable
         if self._child is not None and self._child.returncode is not None:
             await self._kill()
-        if self._child is None:
-            try:
-                self._child = await _start()
-            except OSError as error:
-                log.warning("discovery_reader.not_started", reason=type(error).__name__)
-                raise ReaderUnavailable from error
-        return self._child
+        return self._child or await self._start_child()
+
+    async def _start_child(self) -> Process:
+        try:
+            self._child = child = await _start()
+        except OSError as error:
+            log.warning("discovery_reader.not_started", reason=type(error).__name__)
+            raise ReaderUnavailable from error
+        if not self._is_open:  # closed while it started
+            await self._kill()
+            raise ReaderUnavailable
+        return child
 
     async def _kill(self) -> None:
         child, self._child = self._child, None

@@ -154,19 +154,19 @@ class PaymentSender:
             raise
 
     async def resume(
-        self, known: Settlement, sent: SentEnvelope, *, until: float
+        self, known: Settlement, sent: SentEnvelope, *, until: float, may_take_over: bool = True
     ) -> SettleOutcome | None:
         """Resume the envelope of an earlier call or process, until `until` (monotonic seconds).
 
         The same envelope is sent again while its own time bound holds and no node is known to
-        have it; otherwise, or when another process does so already, it is only watched. None where
-        the call that claimed the payment may replace it: then the row is to be read again.
+        have it; otherwise, when another process does so already, or unless `may_take_over`, it is
+        only watched. None where it is dead and the call that claimed the payment may replace it.
 
         Raises:
             DatabaseUnavailable: nothing was sent again.
         """
         taken = None
-        if known.state is SettlementState.SENDING:
+        if may_take_over and known.state is SettlementState.SENDING:
             taken = await self._journal.take_over(known, sent.tx_hash)
         if taken is not None:
             known = taken

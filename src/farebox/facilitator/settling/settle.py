@@ -95,7 +95,7 @@ class SettlementSender(Protocol):
     ) -> SettleOutcome: ...
 
     async def resume(
-        self, known: Settlement, sent: SentEnvelope, *, until: float
+        self, known: Settlement, sent: SentEnvelope, *, until: float, may_take_over: bool
     ) -> SettleOutcome | None: ...
 
 
@@ -344,16 +344,19 @@ class Settler:
         is_same_request = known.request_digest == digest
         until = began + (self._timeouts.answer_s if is_same_request else _HASH_WAIT_S)
         hash_until = began + _HASH_WAIT_S
+        dead: bytes | None = None  # an envelope that the call of the claim may replace
         current: Settlement | None = known
         while current is not None:
             if current.state in FINAL_STATES or (current.sent is not None and not is_same_request):
                 return read_repeat(current, digest)
-            if current.sent is not None and known.identity not in self._tasks:
+            sent = current.sent
+            if sent and sent.tx_hash != dead and known.identity not in self._tasks:
                 sender = self._senders[known.identity.network]
-                resumed = sender.resume(current, current.sent, until=until)
+                resumed = sender.resume(current, sent, until=until, may_take_over=dead is None)
                 outcome = await self._run_to_end(known.identity, resumed)
                 if outcome is not None:
                     return outcome
+                dead = sent.tx_hash
             now = self._clock.monotonic()
             if now > until or (current.sent is None and now > hash_until):
                 break
