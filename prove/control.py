@@ -1,7 +1,7 @@
 """Builds of the service that must fail the settlement proof.
 
-One records an envelope only once a node accepted it; the other does not check whether it made the
-final transition of a settlement.
+One records an envelope only once a node accepted it; the other ends a payment whose dead envelope
+another process may replace, and does not check whether it made the final transition.
 """
 
 from pathlib import Path
@@ -51,6 +51,8 @@ class WriteBehindJournal(SettlementJournal):
 _SENDER: Final = "facilitator/settling/send_payment.py"
 _ENDED: Final = "if not await self._journal.record_final(sent.tx_hash, final):"
 _IGNORED: Final = "if await self._journal.record_final(sent.tx_hash, final) is None:"
+_LEFT: Final = "if known.may_be_replaced(fate, answer_s=answer_s, now=now):"
+_NOT_LEFT: Final = "if known.may_be_replaced(fate, answer_s=0, now=now):"
 
 
 def control_sources(folder: Path) -> Path:
@@ -75,4 +77,5 @@ def deaf_sources(folder: Path) -> Path:
     Raises:
         RunFailed: the sources lack the text that the control replaces.
     """
-    return sources_with_changes(folder, [(_SENDER, _ENDED, _IGNORED)])
+    changes = [(_SENDER, _ENDED, _IGNORED), (_SENDER, _LEFT, _NOT_LEFT)]
+    return sources_with_changes(folder, changes)
