@@ -259,7 +259,7 @@ def environment_for(
     """Return the environment variables that a staged service is started with."""
     environment = {
         "FAREBOX_DATABASE_URL": database_url,
-        "FAREBOX_CLOCK_POLL_S": "0.2",
+        "FAREBOX_CLOCK_POLL_S": "0.1",
         "FAREBOX_SETTLE_DEADLINE_S": "15",
         "FAREBOX_AUTH_SIGNING_SECRET": SERVER.secret,
         "FAREBOX_CHALLENGES_PER_MINUTE": "0",  # every test comes from one address
