@@ -162,7 +162,7 @@ async def test_deadline_holds_for_a_slow_response(tmp_path: Path, slow: object) 
         with pytest.raises(CallOutcomeUnknown) as unknown:
             await at.call(OutboundRequest(URL, deadline_s=0.4))
     assert unknown.value.reason is UnknownOutcomeReason.DEADLINE
-    assert time.monotonic() - began < 10  # the response takes for ever
+    assert time.monotonic() - began < 1.5
 
 
 @pytest.mark.parametrize(

@@ -334,7 +334,7 @@ async def test_dead_envelope_that_another_process_watches_is_replaced_by_its_cal
     row = await journal.find(mine.identity)
     assert row is not None
     watcher.clock.turn(LIFE_S + LEDGER_S)
-    outcome = await watcher.sender.resume(row, first, until=answer_s)
+    outcome = await watcher.sender.resume(row, first, until=answer_s, may_take_over=True)
     assert outcome is None
     assert watcher.clock.monotonic() < answer_s - LEDGER_S, "it was not seen dead"
     holder.clock.turn(LIFE_S + LEDGER_S)

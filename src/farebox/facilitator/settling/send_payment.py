@@ -154,7 +154,7 @@ class PaymentSender:
             raise
 
     async def resume(
-        self, known: Settlement, sent: SentEnvelope, *, until: float, may_take_over: bool = True
+        self, known: Settlement, sent: SentEnvelope, *, until: float, may_take_over: bool
     ) -> SettleOutcome | None:
         """Resume the envelope of an earlier call or process, until `until` (monotonic seconds).
 
