@@ -32,6 +32,8 @@ from prove.world import NETWORK
 
 HANGS: Final = "hangs.example"  # names below it are never answered for
 _NAMES: Final = 64
+_AHEAD: Final = 10  # payments for each request at once, more than a case takes
+_SETTLED_AT_ONCE: Final = 48
 _SOCKETS: Final = 40
 _DRIP_S: Final = 0.2
 _LARGE_BYTES: Final = 1_000_000
@@ -78,12 +80,13 @@ async def _settle(ground: Ground, path: str) -> Play:
 
 async def _fill_channels(ground: Ground) -> Play:
     """Settle payments to itself, of the least amount, more at once than there are channels."""
+    await ground.sign_ahead(_AHEAD * _SETTLED_AT_ONCE)
 
     async def request(number: int) -> Request:
         body = msgspec.json.decode((await ground.sign_payment()).settle_body)
         return ground.ask("POST", "/settle", body, number=number)
 
-    return partial(ground.flood, request, at_once=48, pause_s=0.0)
+    return partial(ground.flood, request, at_once=_SETTLED_AT_ONCE, pause_s=0.0)
 
 
 # --- upstreams of its own
@@ -97,6 +100,7 @@ async def _sell(
     `repeats` is the part of requests that repeat an earlier one with its payment.
     """
     slugs = [await ground.open_wrapper() for _ in range(wrappers)]
+    await ground.sign_ahead(_AHEAD * at_once)
     recent: deque[Request] = deque(maxlen=at_once)
 
     async def request(number: int) -> Request:

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import random
 import secrets
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -60,6 +60,7 @@ class Ground:
     sent: int = 0
     answers: Counter[int] = field(default_factory=Counter)  # by status
     numbers: Iterator[int] = field(default_factory=itertools.count)
+    signed: deque[ShopPayment] = field(default_factory=deque)  # ahead
 
     async def begin(self) -> None:
         """Make its new accounts."""
@@ -186,8 +187,17 @@ class Ground:
         """Sign a payment of the least amount, which the ledger takes; its header."""
         return (await self.sign_payment()).header
 
+    async def sign_ahead(self, count: int) -> None:
+        """Sign so many of the next payments now: an attacker signs on machines of its own.
+
+        While it attacks, its signing would hold up the honest, who share its event loop.
+        """
+        self.signed.extend([await self.sign_payment() for _ in range(count)])
+
     async def sign_payment(self) -> ShopPayment:
         """Sign a payment of the least amount to itself, which the ledger takes."""
+        if self.signed:
+            return self.signed.popleft()
         parties = owners_of(self.stage.scene)[_PAYERS]
         payer = parties[next(self.numbers) % len(parties)]
         pay_to = self.stage.scene.payees[1].address
