@@ -32,7 +32,7 @@ from prove.world import NETWORK
 
 HANGS: Final = "hangs.example"  # names below it are never answered for
 _NAMES: Final = 64
-_AHEAD: Final = 10  # payments for each request at once, more than a case takes
+_AHEAD: Final = 16  # for each request at once: a half second each, for two phases of four
 _SETTLED_AT_ONCE: Final = 48
 _SOCKETS: Final = 40
 _DRIP_S: Final = 0.2

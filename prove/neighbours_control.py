@@ -169,8 +169,8 @@ class Control(StrEnum):
         """Whether the outcome shows the defect."""
         if self is Control.PLACES:
             return outcome.lost > 0
-        if self is Control.SEARCHES:  # who waits in a queue is served at last, or refused
-            return bool(outcome.refused) or outcome.ratios.get(SEARCH, 0.0) > 2 * RATIO_MOST
+        if self is Control.SEARCHES:  # who waits in a queue is served at last
+            return outcome.ratios.get(SEARCH, 0.0) > 2 * RATIO_MOST
         if self is Control.CHANNELS:
             return bool(outcome.refused) or outcome.ratios.get(BUYER, 0.0) > RATIO_MOST
         return bool(outcome.refused)
