@@ -3,16 +3,19 @@
 import asyncio
 import json
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import pytest
 
 from farebox.storage.pool import Database
 from support.agent import REMOTE_URL, Agent, insert_resource
-from support.asgi import ClientDisconnected
+from support.asgi import AsgiClient, ClientDisconnected
 from support.paid_gateway import NAMES, ORIGIN, OTHER_NAME, PaidGateway
 from support.promises import case, promise
-from support.serve_process import ServeProcess
+from support.serving import serving
+from support.stage import service
 from support.upstream import Answer, answers
 from support.waiting import until
 
@@ -38,48 +41,43 @@ async def insert(catalog: Database, *urls: str, **members: Any) -> None:
 
 @promise("paid-call:https-only", "mcp:https-required")
 @case("MC-026")
-@pytest.mark.parametrize("url", ["http://seller.example.com/weather", "ftp://a.b/", "weather"])
-async def test_url_without_https_is_refused(agent: Agent, catalog: Database, url: str) -> None:
+async def test_url_without_https_is_refused(agent: Agent, catalog: Database) -> None:
     await insert(catalog, REMOTE_URL)
-    error = await agent.refused_call(url)
-    assert (error["code"], error["data"]["reason"]) == (-32002, "HTTPS_REQUIRED")
+    for url in ("http://seller.example.com/weather", "ftp://a.b/", "weather"):
+        error = await agent.refused_call(url)
+        assert (error["code"], error["data"]["reason"]) == (-32002, "HTTPS_REQUIRED"), url
 
 
 @promise("paid-call:exact-match", "mcp:not-cataloged")
-@pytest.mark.parametrize(
-    "url",
-    [
+async def test_url_that_is_not_a_listing_s_to_the_letter_is_refused(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    await insert(catalog, REMOTE_URL)
+    for url in (
         "https://other.example.com/weather", f"{REMOTE_URL}/", f"{REMOTE_URL}?city=Paris",
         f"{REMOTE_URL}#a", REMOTE_URL.upper().replace("HTTPS", "https"), f"{REMOTE_URL}/../x",
         "https://seller.example.com:443/weather", f"{ORIGIN}/gateway/no-such-slug",
-    ],
-)  # fmt: skip
-async def test_url_that_is_not_a_listing_s_to_the_letter_is_refused(
-    shop: PaidGateway, agent: Agent, catalog: Database, url: str
-) -> None:
-    await insert(catalog, REMOTE_URL)
-    error = await agent.refused_call(url)
-    assert (error["code"], error["data"]["reason"]) == (-32002, "RESOURCE_NOT_CATALOGED")
+    ):  # fmt: skip
+        error = await agent.refused_call(url)
+        assert (error["code"], error["data"]["reason"]) == (-32002, "RESOURCE_NOT_CATALOGED"), url
     assert shop.upstream.connections == 0
 
 
 @case("MC-030")
-@pytest.mark.parametrize(
-    "arguments",
-    [
+async def test_call_argument_that_does_not_fit_is_refused_before_any_call(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    await insert(catalog, REMOTE_URL)
+    refused: tuple[Json, ...] = (
         {"method": "PUT"}, {"method": "get"}, {"method": ""}, {"method": 1},
         {"method": "GET", "body": {}}, {"body": {"a": 1}}, {"query": "a=1"}, {"query": []},
         {"pathParams": {"a": 1}}, {"pathParams": "a"}, {"headers": {}}, {"paymentSignature": "%"},
         {"paymentSignature": 1}, {"paymentSignature": "e30=" * 9000}, {"paymentSignature": "W10="},
-    ],
-)  # fmt: skip
-async def test_call_argument_that_does_not_fit_is_refused_before_any_call(
-    shop: PaidGateway, agent: Agent, catalog: Database, arguments: Json
-) -> None:
-    await insert(catalog, REMOTE_URL)
-    error = await agent.refused_call(REMOTE_URL, **arguments)
-    assert error["code"] == -32602
-    assert error["data"]["reason"] in ("INVALID_ARGUMENTS", "INVALID_PAYMENT_SIGNATURE")
+    )  # fmt: skip
+    for arguments in refused:
+        error = await agent.refused_call(REMOTE_URL, **arguments)
+        assert error["code"] == -32602, arguments
+        assert error["data"]["reason"] in ("INVALID_ARGUMENTS", "INVALID_PAYMENT_SIGNATURE")
     assert shop.upstream.connections == 0
 
 
@@ -127,35 +125,35 @@ async def test_tool_of_another_server_is_named_instead_of_called(
 
 @promise("paid-call:guarded")
 @case("GW-017", "GW-018", "GW-019", "GW-020", "GW-021", "GW-024")
-@pytest.mark.parametrize(
-    "url",
-    [
+async def test_listed_url_that_may_not_be_called_opens_no_connection(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    names = dict.fromkeys(each.partition("=")[0] for each in NAMES)
+    urls = (
         "https://user:pw@example.com/", "https://a.example.com%40evil.example/",
         "https:/example.com", "https://example.com:22/", "https://example.com:99999/",
         "https://%65xample.com/", f"https://{'a' * 300}.com/",
-        "https://nowhere.example.com/", *LOCAL,
-        *(f"https://{name}/" for name in dict.fromkeys(each.partition("=")[0] for each in NAMES)),
-    ],
-)  # fmt: skip
-async def test_listed_url_that_may_not_be_called_opens_no_connection(
-    shop: PaidGateway, agent: Agent, catalog: Database, url: str
-) -> None:
-    await insert(catalog, url)  # as an older version might have
-    error = await agent.refused_call(url)
-    assert error["data"]["reason"] in ("PAID_CALL_FAILED", "INVALID_ARGUMENTS", "HTTPS_REQUIRED")
-    assert error["data"].get("outcome", "not_sent") == "not_sent"
-    assert shop.upstream.connections == 0
+        "https://nowhere.example.com/", *LOCAL, *(f"https://{name}/" for name in names),
+    )  # fmt: skip
+    reasons = ("PAID_CALL_FAILED", "INVALID_ARGUMENTS", "HTTPS_REQUIRED")
+    await insert(catalog, *urls)  # as an older version might have
+    for url in urls:
+        error = await agent.refused_call(url)
+        assert error["data"]["reason"] in reasons, url
+        assert error["data"].get("outcome", "not_sent") == "not_sent", url
+        assert shop.upstream.connections == 0, url
 
 
 @case("GW-021")
-@pytest.mark.parametrize("path", ["/mcp", "/v1/errors", "/"])
 async def test_listed_url_of_this_service_is_no_wrapper_and_opens_no_connection(
-    shop: PaidGateway, agent: Agent, catalog: Database, path: str
+    shop: PaidGateway, agent: Agent, catalog: Database
 ) -> None:
-    url = f"https://{ORIGIN_HOST}{path}"
-    await insert(catalog, url)  # as an older version might have
-    answer = await agent.paid_call(url)
-    assert (answer["status"], answer["outcome"], answer["isPaid"]) == (404, "not_sent", False)
+    for path in ("/mcp", "/v1/errors", "/"):
+        url = f"https://{ORIGIN_HOST}{path}"
+        await insert(catalog, url)  # as an older version might have
+        answer = await agent.paid_call(url)
+        result = (answer["status"], answer["outcome"], answer["isPaid"])
+        assert result == (404, "not_sent", False), path
     assert shop.upstream.connections == 0
 
 
@@ -279,39 +277,49 @@ async def test_paid_call_to_a_wrapper_is_completed_and_kept_when_its_caller_leav
 
 
 async def test_large_response_that_nobody_reads_keeps_its_place_among_the_calls(
-    shop: PaidGateway, agent: Agent, catalog: Database
+    shop: PaidGateway, catalog: Database
 ) -> None:
     shop.upstream.answer = answers(b"x" * (4 * 1024 * 1024))
     await insert(catalog, REMOTE_URL)
-    environment = shop.stage.environment | {"FAREBOX_AGENT_CALLS": "8"}
-    async with ServeProcess(environment) as served:
-        host, port = served.url.removeprefix("http://").split(":")
+    async with few_calls(shop, 8) as client, serving(client) as address:
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(connection, (host, int(port)))
+        await asyncio.get_running_loop().sock_connect(connection, address)
         reader, writer = await asyncio.open_connection(sock=connection, limit=1024)
         params = {"name": "paid_call", "arguments": {"url": REMOTE_URL}}
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         body = json.dumps(request).encode()
-        head = f"POST /mcp HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: {len(body)}\r\n"
+        head = f"POST /mcp HTTP/1.1\r\nHost: farebox.test\r\nContent-Length: {len(body)}\r\n"
         writer.write(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
         await reader.readline()
-        answer = await served.post("/mcp", request)
+        answer = (await client.post("/mcp", request)).json()
         assert answer["error"]["data"]["cause"] == "too_many_calls"
         writer.transport.abort()
 
         async def is_free() -> bool:
-            return "result" in await served.post("/mcp", request)
+            return "result" in (await client.post("/mcp", request)).json()
 
         await until(is_free)
 
 
-def call_from(served: ServeProcess, address: str, **arguments: object) -> asyncio.Task[Json]:
+@asynccontextmanager
+async def few_calls(shop: PaidGateway, count: int) -> AsyncIterator[AsgiClient]:
+    """Start a service that makes so many calls at once, behind a proxy that names its callers."""
+    own = {"FAREBOX_AGENT_CALLS": str(count), "FAREBOX_TRUSTED_PROXIES": "127.0.0.1"}
+    async with service(shop.stage.environment | own) as client:
+        yield client
+
+
+def call_from(client: AsgiClient, address: str, **arguments: object) -> asyncio.Task[Json]:
     """Call the tool from an address, as a trusted proxy names it."""
     params = {"name": "paid_call", "arguments": arguments}
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    return asyncio.create_task(served.post("/mcp", request, {"X-Forwarded-For": address}))
+
+    async def call() -> Json:
+        return (await client.post("/mcp", request, {"x-forwarded-for": address})).json()
+
+    return asyncio.create_task(call())
 
 
 async def test_flood_of_one_site_leaves_the_calls_of_others_and_those_with_a_payment(
@@ -323,12 +331,10 @@ async def test_flood_of_one_site_leaves_the_calls_of_others_and_those_with_a_pay
     await insert(catalog, REMOTE_URL)
     wrapper = await shop.serve()
     payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
-    own = {"FAREBOX_AGENT_CALLS": "8", "FAREBOX_TRUSTED_PROXIES": "127.0.0.1"}
-
-    async with ServeProcess(shop.stage.environment | own) as served:
+    async with few_calls(shop, 8) as client:
 
         def call(address: str, **arguments: object) -> asyncio.Task[Json]:
-            return call_from(served, address, url=REMOTE_URL, **arguments)
+            return call_from(client, address, url=REMOTE_URL, **arguments)
 
         flood = [call(f"2001:db8:1:{network:x}::1") for network in range(24)]
         await until(lambda: len(shop.upstream.requests) == 1)
@@ -351,12 +357,10 @@ async def test_four_sites_with_as_many_hanging_calls_as_they_may_leave_a_fifth_i
     shop.upstream.answer = held(gate)
     await insert(catalog, REMOTE_URL)
     wrapper = await shop.serve()
-    own = {"FAREBOX_AGENT_CALLS": "32", "FAREBOX_TRUSTED_PROXIES": "127.0.0.1"}
-
-    async with ServeProcess(shop.stage.environment | own) as served:
+    async with few_calls(shop, 32) as client:
 
         def call(address: str, url: str) -> asyncio.Task[Json]:
-            return call_from(served, address, url=url)
+            return call_from(client, address, url=url)
 
         flood = [call(f"192.0.2.{site}", REMOTE_URL) for site in range(4) for _ in range(4)]
         # each of them has a place or was refused one

@@ -98,18 +98,18 @@ async def attempts(world: AutomationWorld) -> int:
         (ProposalTrigger.CANCEL, ProposalState.CANCELLED),
     ],
 )
-@pytest.mark.parametrize("is_claimed", [False, True])
 async def test_plan_that_is_stopped_as_its_run_is_due_does_not_run(
-    world: AutomationWorld, trigger: ProposalTrigger, state: ProposalState, *, is_claimed: bool
+    world: AutomationWorld, trigger: ProposalTrigger, state: ProposalState
 ) -> None:
     keeper, network = await world.keeper(), world.network()
-    plan = await keeper_plan(world, keeper)
-    claimed = await claim(world) if is_claimed else []
-    await move(world, plan, trigger)
-    for run in claimed or await claim(world):
-        await network.executor.execute(run)
-    assert (await read_plan(world.database, plan)).state is state
-    assert await attempts(world) == await world.count(keeper) == 0
+    for is_claimed in (False, True):
+        plan = await keeper_plan(world, keeper)
+        claimed = await claim(world) if is_claimed else []
+        await move(world, plan, trigger)
+        for run in claimed or await claim(world):
+            await network.executor.execute(run)
+        assert (await read_plan(world.database, plan)).state is state, is_claimed
+        assert await attempts(world) == await world.count(keeper) == 0, is_claimed
     control = await keeper_plan(world, keeper)
     for run in await claim(world):
         await network.executor.execute(run)
@@ -163,24 +163,25 @@ async def test_clock_that_is_set_back_neither_runs_early_nor_twice(world: Automa
 
 
 @case("VA-011")
-@pytest.mark.parametrize("fault", FAULTS)
 async def test_target_whose_check_is_broken_never_runs_and_pauses_its_plan(
-    world: AutomationWorld, fault: int
+    world: AutomationWorld,
 ) -> None:
-    keeper = await world.faulty_keeper(fault)
-    plan = await keeper_plan(world, keeper, check=True, due=5)
+    keepers = [await world.faulty_keeper(fault) for fault in FAULTS]
+    plans = [await keeper_plan(world, keeper, check=True, due=5) for keeper in keepers]
 
-    async def is_paused() -> bool:
-        return (await read_plan(world.database, plan)).state is ProposalState.PAUSED
+    async def are_paused() -> bool:
+        states = {(await read_plan(world.database, plan)).state for plan in plans}
+        return states == {ProposalState.PAUSED}
 
     async with world.running(world.network()):
-        await until(is_paused, 60)
-    after = await read_plan(world.database, plan)
-    assert (after.reason, after.counters.runs_consumed) == ("failed_runs", 0)
-    rows = await read_runs(world.database, plan)
-    failed = [row for row in rows if row["state"] == "failed"]
-    assert [row["error_code"] for row in failed] == [FAULTS[fault]] * 3
-    assert sum(row["attempts"] for row in rows) <= 5 * len(failed), "retries are bounded"
+        await until(are_paused, 60)
+    for plan, code in zip(plans, FAULTS.values(), strict=True):
+        after = await read_plan(world.database, plan)
+        assert (after.reason, after.counters.runs_consumed) == ("failed_runs", 0), code
+        rows = await read_runs(world.database, plan)
+        failed = [row for row in rows if row["state"] == "failed"]
+        assert [row["error_code"] for row in failed] == [code] * 3
+        assert sum(row["attempts"] for row in rows) <= 5 * len(failed), "retries are bounded"
     assert await attempts(world) == 0
 
 

@@ -62,9 +62,9 @@ async def test_body_that_is_not_a_json_object_is_a_400(stage: Stage, body: bytes
 
 
 @case("PV-002")
-@pytest.mark.parametrize(
-    "content_type",
-    [
+async def test_unusual_content_type_is_read_as_json_or_refused(stage: Stage) -> None:
+    body = msgspec.json.encode((await stage.draft()).request())
+    for content_type in (
         None,
         "text/plain",
         "application/x-www-form-urlencoded",
@@ -73,20 +73,15 @@ async def test_body_that_is_not_a_json_object_is_a_400(stage: Stage, body: bytes
         "application/json; charset=",
         "APPLICATION/JSON",
         ";;;",
-    ],
-)
-async def test_unusual_content_type_is_read_as_json_or_refused(
-    stage: Stage, content_type: str | None
-) -> None:
-    body = msgspec.json.encode((await stage.draft()).request())
-    headers = {"content-type": content_type} if content_type else {}
-    for path in ("/verify", "/settle"):
-        answer = await stage.client.request("POST", path, body=body, headers=headers)
-        assert answer.status in (200, 415)
-        answered = answer.json()
-        if answer.status == 415:
-            reason = answered.get("invalidReason") or answered.get("errorReason")
-            assert reason == Reason.UNSUPPORTED_MEDIA_TYPE
+    ):
+        headers = {"content-type": content_type} if content_type else {}
+        for path in ("/verify", "/settle"):
+            answer = await stage.client.request("POST", path, body=body, headers=headers)
+            assert answer.status in (200, 415), content_type
+            answered = answer.json()
+            if answer.status == 415:
+                reason = answered.get("invalidReason") or answered.get("errorReason")
+                assert reason == Reason.UNSUPPORTED_MEDIA_TYPE, content_type
 
 
 @case("PV-003")
@@ -98,7 +93,7 @@ async def test_body_at_size_limit_is_read(stage: Stage) -> None:
 
 @case("PV-003")
 @promise("limit:body-256-kb")
-@pytest.mark.parametrize("chunk", [LIMIT + 1, 1_024, 65_536])
+@pytest.mark.parametrize("chunk", [LIMIT + 1, 4_096])
 @pytest.mark.parametrize("claimed", [None, "10", str(LIMIT), str(LIMIT + 1)])
 async def test_body_above_size_limit_is_a_413_for_any_content_length(
     stage: Stage, chunk: int, claimed: str | None

@@ -73,9 +73,9 @@ def packed(value: object) -> str:
 
 
 @case("GW-056")
-@pytest.mark.parametrize(
-    ("value", "status"),
-    [
+async def test_header_without_a_payment_settles_nothing(shop: PaidGateway) -> None:
+    wrapper = await shop.serve()
+    for value, status in (
         ("not base64!", 400),
         (base64.b64encode(b"not json").decode(), 400),
         (packed([1, 2]), 400),
@@ -85,14 +85,9 @@ def packed(value: object) -> str:
         ("A" * 20_000, 400),
         (packed({"x402Version": 2}) + "," + packed({"x402Version": 2}), 400),
         (packed({"x402Version": 2, "accepted": {}, "payload": {}}), 402),
-    ],
-)
-async def test_header_without_a_payment_settles_nothing(
-    shop: PaidGateway, value: str, status: int
-) -> None:
-    wrapper = await shop.serve()
-    answer = await shop.buy(wrapper, payment=value)
-    assert answer.status == status
+    ):
+        answer = await shop.buy(wrapper, payment=value)
+        assert answer.status == status, value[:40]
     assert shop.upstream.requests == []
     assert await shop.stage.rows() == 0
 

@@ -5,14 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from farebox.app.asgi import create_app
-from farebox.app.configuration import read_settings
-from support.asgi import AsgiClient
 from support.paid_gateway import WRAPPERS, PaidGateway, gateway_path
 from support.payment_headers import receipt
 from support.promises import case, promise
 from support.serving import exchange, serving
-from support.stage import until_ready
 from support.upstream import answers, says
 from support.waiting import until
 
@@ -69,11 +65,8 @@ async def test_disabled_and_deleted_slug_is_not_found(shop: PaidGateway) -> None
 @case("GW-030")
 @pytest.mark.parametrize(
     "query",
-    [
-        "b=1&a=2&a=1", "a=1+2", "a=1%202", "a=%26b=1", "a=&b", "=", "a=%E2%82%AC",
-        "x=" + "y" * 7_000, "q={%22take%22:50}&a|b^[c]&%&%zz&../",
-    ],
-)  # fmt: skip
+    ["b=1&a=2&a=1", "x=" + "y" * 7_000, "a=1+2&=&q={%22take%22:50}&a|b^[c]&%&%zz&../&%26b=1&b"],
+)
 async def test_query_is_forwarded_unchanged_behind_that_of_the_upstream(
     shop: PaidGateway, query: str
 ) -> None:
@@ -106,9 +99,7 @@ async def test_path_that_an_upstream_may_take_for_a_dearer_one_costs_as_much(
 async def test_upgrade_is_not_made_and_expectation_is_met(shop: PaidGateway, headers: str) -> None:
     wrapper = await shop.serve()
     payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
-    app = create_app(read_settings(shop.stage.environment))
-    async with serving(app) as address:
-        await until_ready(AsgiClient(app))
+    async with serving(shop.client) as address:
         request = (
             f"GET {gateway_path(wrapper)} HTTP/1.1\r\nHost: farebox.test\r\n"
             f"PAYMENT-SIGNATURE: {payment}\r\n{headers}\r\n"
@@ -232,9 +223,7 @@ async def test_body_over_the_limit_is_refused_before_payment(shop: PaidGateway) 
 async def test_buyer_who_leaves_finds_the_response_later(shop: PaidGateway) -> None:
     wrapper = await shop.serve()
     payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
-    app = create_app(read_settings(shop.stage.environment))
-    async with serving(app) as (host, port):
-        await until_ready(AsgiClient(app))
+    async with serving(shop.client) as (host, port):
         _, writer = await asyncio.open_connection(host, port)
         writer.write(
             f"GET {gateway_path(wrapper)} HTTP/1.1\r\nHost: farebox.test\r\n"
@@ -259,13 +248,8 @@ async def test_buyer_who_leaves_finds_the_response_later(shop: PaidGateway) -> N
 @pytest.mark.parametrize(
     ("line", "status"),
     [
-        ("200 OK", 200),
-        ("201 Created", 201),
-        ("202 Accepted", 202),
         ("204 No Content", 204),
-        ("404 Not Found", 404),
         ("304 Not Modified", 502),
-        ("599 Odd", 502),
         ("99 Low", 502),
         ("1000 High", 502),
         ("101 Switching", 502),
@@ -288,7 +272,7 @@ async def test_reason_with_a_line_end_adds_no_header(shop: PaidGateway) -> None:
 
 
 @promise("gateway:any-method-and-path")
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
 async def test_method_and_path_reach_the_upstream(shop: PaidGateway, method: str) -> None:
     wrapper = await shop.serve()
     assert (await shop.buy(wrapper, "/a/b", method=method)).status == 200

@@ -193,7 +193,7 @@ async def test_self_payment_settles_on_testnet(stage: Stage) -> None:
 
 @case("PV-027")
 @promise("terms:amount-is-exact")
-@pytest.mark.parametrize("amount", [2**63 - 1, 2**63, 2**64, 2**64 + 1, 2**127 - 1])
+@pytest.mark.parametrize("amount", [2**63, 2**64 + 1, 2**127 - 1])
 async def test_largest_amounts_settle_exactly(
     stage: Stage, contract_token: ContractToken, amount: int
 ) -> None:
@@ -208,7 +208,7 @@ async def test_largest_amounts_settle_exactly(
 
 
 @case("PV-027")
-@pytest.mark.parametrize("amount", [2**63, 2**64, 2**127 - 1])
+@pytest.mark.parametrize("amount", [2**63, 2**127 - 1])
 async def test_amount_beyond_token_limit_is_refused_by_simulation(
     stage: Stage, amount: int
 ) -> None:

@@ -2,19 +2,22 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
+import pytest
 from stellar_sdk import Asset, TransactionEnvelope
 
 from farebox.kernel.networks import Network
+from farebox.local.devnet import DevnetOptions, start_devnet
 from farebox.x402.reasons import Reason
 from support import node_proxy
 from support.channel_pool import ChannelPool, channel_pool
 from support.payments import Json
 from support.promises import case
 from support.serve_process import ServeProcess
-from support.stage import Stage, own_relayer, service
+from support.stage import Stage, environment_for, network_stage, service
 from support.waiting import until
 
 SEND: Final = "sendTransaction"
@@ -54,12 +57,25 @@ async def until_confirmed(stage: Stage, count: int, within_s: float) -> None:
     await until(are_confirmed, within_s)
 
 
+@pytest.fixture
+async def own_network(module_database: str) -> AsyncIterator[Stage]:
+    """A service on a devnet of its own, whose clock a test may turn."""
+    options = DevnetOptions(passphrase=Network.TESTNET.passphrase, close_ms=200)
+    async with (
+        await start_devnet(options) as devnet,
+        network_stage(Network.TESTNET, devnet) as opened,
+    ):
+        networks = {Network.TESTNET: opened}
+        environment = environment_for(networks, module_database, FAREBOX_SETTLE_DEADLINE_S="30")
+        async with service(environment) as client:
+            yield Stage(client, networks, environment)
+
+
 @case("PV-107")
 async def test_dead_envelope_is_replaced_with_higher_fee_in_the_same_call(
-    stage: Stage,
+    own_network: Stage,
 ) -> None:
-    brief = {"FAREBOX_TRANSACTION_LIFE_S": "12", "FAREBOX_SETTLE_DEADLINE_S": "30"}
-    bids: list[int] = []
+    devnet, bids = own_network.networks[Network.TESTNET].devnet, list[int]()
 
     async def drop_first(call: node_proxy.Call, forward: node_proxy.Forward) -> Any:
         text = call.params["transaction"]
@@ -67,18 +83,17 @@ async def test_dead_envelope_is_replaced_with_higher_fee_in_the_same_call(
         bids.append(envelope.transaction.fee)
         if len(bids) > 1:
             return await forward()
+        await devnet.jump(60, ledgers=30)  # past its time bound
         result = {"status": "PENDING", "hash": envelope.hash_hex(), "latestLedger": 1}
         return {"jsonrpc": "2.0", "result": result}
 
-    async with service(stage.environment | await own_relayer(stage) | brief) as client:
-        using = Stage(client, stage.networks, stage.environment)
-        draft = await using.draft()
-        stage.node().on(SEND, drop_first)
-        outcome = await using.settle(draft.request())
+    draft = await own_network.draft()
+    own_network.node().on(SEND, drop_first)
+    outcome = await own_network.settle(draft.request())
     assert outcome["success"] is True, outcome
     low, high = bids
     assert low < high <= 500_000
-    (row,) = await stage.query("SELECT state, tx_hash FROM settlements")
+    (row,) = await own_network.query("SELECT state, tx_hash FROM settlements")
     assert (row["state"], row["tx_hash"].hex()) == ("confirmed", outcome["transaction"])
 
 
@@ -160,7 +175,9 @@ async def test_graceful_shutdown_answers_all_requests_and_other_replica_settles(
 ) -> None:
     async with channel_pool(stage, 6) as pool, AsyncExitStack() as both:
         settings = pool.environment | PATIENT
-        one, other = [await both.enter_async_context(ServeProcess(settings)) for _ in "12"]
+        one = await both.enter_async_context(ServeProcess(settings))
+        client = await both.enter_async_context(service(settings))
+        other = Stage(client, stage.networks, settings)
         requests = await bodies(stage, 48)
         tasks = [asyncio.create_task(one.settle(body)) for body in requests[:24]]
         tasks += [asyncio.create_task(other.settle(body)) for body in requests[24:]]
@@ -181,7 +198,9 @@ async def test_shutdown_answers_pending_and_hands_over_when_grace_ends(
 ) -> None:
     async with channel_pool(stage, 4) as pool, AsyncExitStack() as both:
         settings = pool.environment | PATIENT | {"FAREBOX_STOP_GRACE_S": "1"}
-        one, other = [await both.enter_async_context(ServeProcess(settings)) for _ in "12"]
+        one = await both.enter_async_context(ServeProcess(settings))
+        client = await both.enter_async_context(service(settings))
+        other = Stage(client, stage.networks, settings)
         requests = await bodies(stage, 6)
         node_proxy.hide_transactions(stage.node())
         tasks = [asyncio.create_task(one.settle(body)) for body in requests]

@@ -140,22 +140,20 @@ def test_control_file_that_is_opened_is_noticed() -> None:
 
 
 @case("VA-017")
-@pytest.mark.parametrize("trick", ODD)
 @pytest.mark.parametrize("name", ["query", "protocol", "network", "action"])
-async def test_filter_with_odd_text_finds_nothing(
-    shared_client: AsgiClient, name: str, trick: str
-) -> None:
-    answer = await shared_client.get(f"/v1/skills?{name}={quote(trick, safe='')}")
-    if answer.status == 400:
-        assert answer.json()["error"]["code"] in (
-            "control_characters",
-            "invalid_query_string",
-            "query_too_long",
-        )
-        return
-    assert answer.status == 200
-    # a query is words, whatever stands around them
-    assert name == "query" or answer.json() == {"items": [], "total": 0}
+async def test_filter_with_odd_text_finds_nothing(shared_client: AsgiClient, name: str) -> None:
+    for trick in ODD:
+        answer = await shared_client.get(f"/v1/skills?{name}={quote(trick, safe='')}")
+        if answer.status == 400:
+            assert answer.json()["error"]["code"] in (
+                "control_characters",
+                "invalid_query_string",
+                "query_too_long",
+            ), trick
+            continue
+        assert answer.status == 200, trick
+        # a query is words, whatever stands around them
+        assert name == "query" or answer.json() == {"items": [], "total": 0}, trick
 
 
 @case("VA-017")
@@ -169,11 +167,11 @@ async def test_unknown_network_and_slug_are_empty_and_not_found(
 
 
 @case("VA-019")
-@pytest.mark.parametrize("path", ADVERTISED)
-async def test_upto_is_not_advertised(stage: Stage, path: str) -> None:
-    answer = await stage.client.get(path)
-    assert answer.status == 200
-    assert _UPTO.search(answer.body.decode()) is None
+async def test_upto_is_not_advertised(stage: Stage) -> None:
+    for path in ADVERTISED:
+        answer = await stage.client.get(path)
+        assert answer.status == 200, path
+        assert _UPTO.search(answer.body.decode()) is None, path
 
 
 @case("VA-019")

@@ -180,9 +180,14 @@ async def client(database: Database, postgres_url: Secret[str]) -> AsyncIterator
 
 
 @case("VA-007")
-@pytest.mark.parametrize(
-    ("value", "status"),
-    [
+async def test_header_value_is_bounded_and_has_no_line_break(
+    client: AsgiClient, wallet: Wallet
+) -> None:
+    made = await send_without_leak(
+        client, "POST", SECRETS, wallet.headers, {"name": "Kept", "value": random_value().reveal()}
+    )
+    path = f"{SECRETS}/{made.json()['id']}/rotate"
+    for value, status in (
         ("", 400),
         ("x" * 16_384, 201),
         ("x" * 16_385, 400),
@@ -191,22 +196,14 @@ async def client(database: Database, postgres_url: Secret[str]) -> AsyncIterator
         ("token\r\nX-Admin: 1", 400),
         ("token\n", 400),
         ("tökén", 400),
-    ],
-)
-async def test_header_value_is_bounded_and_has_no_line_break(
-    client: AsgiClient, wallet: Wallet, value: str, status: int
-) -> None:
-    for purpose in ("header", "bearer"):
-        body = {"name": new_id("name"), "value": value, "purpose": purpose}
-        answer = await send_without_leak(client, "POST", SECRETS, wallet.headers, body)
-        assert answer.status == status
-        assert len(value) < 2 or value.encode() not in answer.body
-    made = await send_without_leak(
-        client, "POST", SECRETS, wallet.headers, {"name": "Kept", "value": random_value().reveal()}
-    )
-    path = f"{SECRETS}/{made.json()['id']}/rotate"
-    answer = await send_without_leak(client, "POST", path, wallet.headers, {"value": value})
-    assert answer.status == (200 if status == 201 else status)
+    ):
+        for purpose in ("header", "bearer"):
+            body = {"name": new_id("name"), "value": value, "purpose": purpose}
+            answer = await send_without_leak(client, "POST", SECRETS, wallet.headers, body)
+            assert answer.status == status, value[:20]
+            assert len(value) < 2 or value.encode() not in answer.body, value[:20]
+        answer = await send_without_leak(client, "POST", path, wallet.headers, {"value": value})
+        assert answer.status == (200 if status == 201 else status), value[:20]
 
 
 @case("VA-007")

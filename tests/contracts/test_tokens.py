@@ -12,6 +12,7 @@ from support.contracts import SideCall, Token, TokenBehaviour, move, token, wasm
 from support.payments import Draft, Json
 from support.promises import case, promise
 from support.stage import NetworkStage, Stage, key_of
+from support.table_rows import in_row
 
 HELD: Final = 100_000
 TREASURE: Final = 70
@@ -54,22 +55,14 @@ async def scripted_token(_made: Token, testnet: NetworkStage) -> AsyncIterator[T
 
 @case("PV-126", "PV-127")
 @pytest.mark.parametrize("behaviour", UNSEEN.values(), ids=UNSEEN)
-async def test_custom_token_has_a_warning_where_any_asset_is_accepted(
+async def test_custom_token_has_a_warning_and_is_settled_by_its_events(
     stage: Stage, scripted_token: Token, behaviour: TokenBehaviour
 ) -> None:
-    await scripted_token.behave(behaviour)
-    draft = await stage.draft(asset=scripted_token.address)
-    verdict = await stage.verify(draft.request())
-    assert verdict == {"isValid": True, "payer": draft.payer, "extra": MARK}
-
-
-@case("PV-126", "PV-127")
-@pytest.mark.parametrize("behaviour", UNSEEN.values(), ids=UNSEEN)
-async def test_custom_token_is_settled_by_its_events(
-    stage: Stage, scripted_token: Token, behaviour: TokenBehaviour
-) -> None:
+    """Where any asset is accepted."""
     ledger, draft = stage.ledger(), await stage.draft(asset=scripted_token.address)
     await scripted_token.behave(behaviour)
+    verdict = await stage.verify(draft.request())
+    assert verdict == {"isValid": True, "payer": draft.payer, "extra": MARK}
     had = await ledger.balance(scripted_token.address, draft.pay_to)
     await stage.assert_settles(draft.request())
     left = await ledger.balance(scripted_token.address, draft.payer)
@@ -80,40 +73,31 @@ async def test_custom_token_is_settled_by_its_events(
 
 @case("PV-126", "PV-127")
 async def test_custom_token_is_refused_where_only_asset_contracts_are_accepted(
-    asset_contracts_only: Stage, scripted_token: Token
+    asset_contracts_only: Stage, stage: Stage, scripted_token: Token, testnet: NetworkStage
 ) -> None:
-    stage = asset_contracts_only
+    """Also one with the name of an asset."""
+    strict, name = asset_contracts_only, f"{testnet.scene.code}:{testnet.scene.issuer}"
+    posing = TokenBehaviour(posing_as=name)
+    unseen = UNSEEN | {"has the name of an asset": posing}
+    unsupported = {row: (each, Reason.UNSUPPORTED_ASSET) for row, each in unseen.items()}
+    for row, (behaviour, reason) in (SEEN | unsupported).items():
+        with in_row(row):
+            await scripted_token.behave(behaviour)
+            draft = await stage.draft(asset=scripted_token.address)
+            await strict.assert_refused(draft.request(), reason, payer=draft.payer)
     draft = await stage.draft(asset=scripted_token.address)
-    for behaviour in UNSEEN.values():
-        await scripted_token.behave(behaviour)
-        await stage.assert_refused(
-            draft.but().request(), Reason.UNSUPPORTED_ASSET, payer=draft.payer
-        )
-    for behaviour, reason in SEEN.values():
-        await scripted_token.behave(behaviour)
-        await stage.assert_refused(draft.but().request(), reason, payer=draft.payer)
+    assert (await stage.verify(draft.request()))["extra"] == MARK, "the one with the name"
 
 
 @case("PV-119", "PV-120", "PV-121")
-@pytest.mark.parametrize(("behaviour", "reason"), SEEN.values(), ids=SEEN)
 async def test_token_whose_events_differ_from_the_payment_is_refused(
-    stage: Stage, scripted_token: Token, behaviour: TokenBehaviour, reason: Reason
+    stage: Stage, scripted_token: Token
 ) -> None:
-    await scripted_token.behave(behaviour)
-    draft = await stage.draft(asset=scripted_token.address)
-    await stage.assert_refused(draft.request(), reason, payer=draft.payer)
-
-
-@case("PV-126")
-async def test_token_with_the_name_of_an_asset_is_not_taken_for_it(
-    asset_contracts_only: Stage, stage: Stage, scripted_token: Token, testnet: NetworkStage
-) -> None:
-    name = f"{testnet.scene.code}:{testnet.scene.issuer}"
-    await scripted_token.behave(TokenBehaviour(posing_as=name))
-    draft = await stage.draft(asset=scripted_token.address)
-    assert (await stage.verify(draft.request()))["extra"] == MARK
-    body = draft.but().request()
-    await asset_contracts_only.assert_refused(body, Reason.UNSUPPORTED_ASSET, payer=draft.payer)
+    for row, (behaviour, reason) in SEEN.items():
+        with in_row(row):
+            await scripted_token.behave(behaviour)
+            draft = await stage.draft(asset=scripted_token.address)
+            await stage.assert_refused(draft.request(), reason, payer=draft.payer)
 
 
 @case("PV-120")

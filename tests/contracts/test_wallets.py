@@ -15,6 +15,7 @@ from support.entries import Credentials
 from support.payments import Draft, Json
 from support.promises import case, promise
 from support.stage import HASH, NetworkStage, Stage, key_of, own_relayer, service
+from support.table_rows import in_row
 from support.waiting import until
 
 NEVER: Final = 2**32 - 1
@@ -169,31 +170,36 @@ async def test_event_added_on_the_ledger_does_not_undo_a_payment(
     assert events == [(flip.address, "transfer"), (draft.asset, "transfer")]
 
 
-@pytest.mark.parametrize("action", [FlipAction.REFUSE, FlipAction.CLAIM])
 async def test_payer_is_stopped_after_its_failures_used_up_the_loss_limit(
-    stage: Stage, testnet: NetworkStage, action: FlipAction
+    stage: Stage, testnet: NetworkStage
 ) -> None:
     """A payment that fails or moves more after its simulation uses up the payer's limit."""
     settings = stage.environment | await own_relayer(stage)
     settings["FAREBOX_PAYER_LOSS_STROOPS_TESTNET"] = "1"
-    flip = await _flip(testnet, action)
     async with service(settings) as client:
         wary = Stage(client, stage.networks, settings)
-        draft = await wary.draft(payer=flip.address)
-        stage.node().on("sendTransaction", _after(await _turning(stage, flip, at=0)))
-        outcome = await wary.settle(draft.request(flip.envelope(draft)))
-        stage.node().reset()
-        assert HASH.match(outcome["transaction"])
-        again = await wary.draft(payer=flip.address)
-        body = again.request(flip.envelope(again))
-
-        async def is_stopped() -> bool:
-            return (await wary.verify(body)).get("invalidReason") == Reason.PAYER_STOPPED
-
-        await until(is_stopped)
-        await wary.assert_refused(body, Reason.PAYER_STOPPED, payer=flip.address, by_rule=True)
+        for action in (FlipAction.REFUSE, FlipAction.CLAIM):
+            with in_row(action):
+                await _assert_stopped(wary, await _flip(testnet, action))
         honest = await wary.draft()
         await wary.assert_settles(honest.request())
+
+
+async def _assert_stopped(wary: Stage, flip: Wallet) -> None:
+    """A wallet that changes before its payment lands is refused from then on."""
+    draft = await wary.draft(payer=flip.address)
+    wary.node().on("sendTransaction", _after(await _turning(wary, flip, at=0)))
+    outcome = await wary.settle(draft.request(flip.envelope(draft)))
+    wary.node().reset()
+    assert HASH.match(outcome["transaction"])
+    again = await wary.draft(payer=flip.address)
+    body = again.request(flip.envelope(again))
+
+    async def is_stopped() -> bool:
+        return (await wary.verify(body)).get("invalidReason") == Reason.PAYER_STOPPED
+
+    await until(is_stopped)
+    await wary.assert_refused(body, Reason.PAYER_STOPPED, payer=flip.address, by_rule=True)
 
 
 async def _flip(testnet: NetworkStage, action: FlipAction, *, turns_at: int = NEVER) -> Wallet:

@@ -8,6 +8,7 @@ from stellar_sdk import xdr as stellar_xdr
 from stellar_sdk.operation import RestoreFootprint
 from stellar_sdk.soroban_rpc import GetTransactionStatus, SendTransactionStatus
 
+from farebox.stellar.simulation import NeedsRestore, read_simulation
 from support.running_devnet import TESTNET, RunningDevnet
 from support.sdk_user import SdkUser, call, footprint
 
@@ -15,9 +16,12 @@ MIN_PERSISTENT_TTL = 120_960
 Scene = tuple[RunningDevnet, Keypair, Asset]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def aged() -> Iterator[Scene]:
-    """A scene on which every contract entry expired, and no other account acts."""
+    """A scene on which every contract entry expired, and no other account acts.
+
+    One test restores the contract of the scene's asset, the other that of the native coin.
+    """
     options = ["--passphrase", TESTNET, "--limits", "testnet", "--retention-ledgers", "50"]
     devnet = RunningDevnet.start(*options, "--close-ms", "manual")
     status, scene = devnet.admin("/scene", {"payers": 1, "payees": 1})
@@ -55,7 +59,10 @@ def test_a_call_restores_the_archived_contract_it_needs(aged: Scene) -> None:
         user = SdkUser(server, TESTNET)
         parties = [scval.to_address(payer.public_key), scval.to_address(dollar.issuer or "")]
         operation = call(dollar.contract_id(TESTNET), "transfer", [*parties, scval.to_int128(1)])
-        envelope = server.prepare_transaction(user.build(payer, operation))
+        unprepared = user.build(payer, operation)
+        read = devnet.result("simulateTransaction", {"transaction": unprepared.to_xdr()})
+        assert isinstance(read_simulation(read), NeedsRestore), "as the service reads it"
+        envelope = server.prepare_transaction(unprepared)
         data = envelope.transaction.soroban_data
         assert data is not None
         assert data.ext.v == 1  # it names what is to be restored
@@ -68,16 +75,18 @@ def test_a_call_restores_the_archived_contract_it_needs(aged: Scene) -> None:
 
 
 def test_an_archived_contract_is_restored_on_request(aged: Scene) -> None:
-    devnet, payer, dollar = aged
+    devnet, payer, _ = aged
+    coin = Asset.native()
     latest = devnet.result("getLatestLedger")["sequence"]
+    assert live_until(devnet, coin) == 0, "an archived entry"
     with SorobanServer(devnet.rpc_url) as server:
         user = SdkUser(server, TESTNET)
         unprepared = user.build(payer, RestoreFootprint())
-        unprepared.transaction.soroban_data = footprint(read_write=[instance(dollar)])
+        unprepared.transaction.soroban_data = footprint(read_write=[instance(coin)])
         envelope = server.prepare_transaction(unprepared)
         envelope.sign(payer)
         sent = server.send_transaction(envelope)
         assert sent.status == SendTransactionStatus.PENDING, sent
         devnet.close()
         assert user.wait(envelope.hash_hex()).status == GetTransactionStatus.SUCCESS
-    assert live_until(devnet, dollar) > latest
+    assert live_until(devnet, coin) > latest

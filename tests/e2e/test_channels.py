@@ -11,7 +11,8 @@ from farebox.facilitator.channels.channel import channel_signer
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.signers import SigningAccount, read_signers
-from support.stage import Stage, service
+from support.asgi import AsgiClient
+from support.stage import Stage, environment_for, service, until_ready
 from support.stage_fixtures import Networks
 
 CHANNELS = 4
@@ -31,23 +32,34 @@ async def channel_accounts(stage_networks: Networks) -> list[SigningAccount]:
     return signers
 
 
-@pytest.fixture
-async def pooled(stage: Stage, channel_accounts: list[SigningAccount]) -> AsyncIterator[Stage]:
-    """A service whose testnet has four channels."""
-    signers = channel_accounts
-    db = await asyncpg.connect(stage.environment["FAREBOX_DATABASE_URL"])
+@pytest.fixture(scope="module")
+async def pooled_client(
+    stage_client: AsgiClient,
+    stage_networks: Networks,
+    stage_database: str,
+    channel_accounts: list[SigningAccount],
+) -> AsyncIterator[AsgiClient]:
+    """A service whose testnet has four channels, which all services have meanwhile."""
+    db = await asyncpg.connect(stage_database)
     await db.executemany(
         "INSERT INTO channels (network, address, derivation_index, created_at)"
         " VALUES ('stellar:testnet', $1, $2, $3)",
-        [(signer.address, index, datetime.now(UTC)) for index, signer in enumerate(signers)],
+        [(each.address, index, datetime.now(UTC)) for index, each in enumerate(channel_accounts)],
     )
     try:
-        async with service(stage.environment) as client:
-            yield Stage(client, stage.networks, stage.environment)
+        async with service(environment_for(stage_networks, stage_database)) as client:
+            yield client
     finally:
         await db.execute("DELETE FROM settlements")
         await db.execute("DELETE FROM channels")
         await db.close()
+
+
+@pytest.fixture
+async def pooled(stage: Stage, pooled_client: AsgiClient) -> Stage:
+    """That service, with an empty journal."""
+    await until_ready(pooled_client)
+    return Stage(pooled_client, stage.networks, stage.environment)
 
 
 async def test_concurrent_payments_share_ledgers_and_relayer_pays_fees(pooled: Stage) -> None:

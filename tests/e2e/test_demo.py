@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -17,11 +18,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from farebox.app.console import PACKAGED, read_console
+from farebox.buyer.wallet import open_wallet
 from farebox.cli.main import command
 from farebox.kernel.networks import Network
 from farebox.stellar.known_tokens import NATIVE, USDC
-from support.command import run_farebox
-from support.demo import RunningDemo, running_demo
+from support.command import run_farebox, start_farebox
+from support.demo import START_S, RunningDemo, running_demo
+from support.waiting import until_blocking
 
 WHOLE_COMMAND_S = 60  # a warm one takes under 15 s on two idle cores; this machine may not be idle
 
@@ -71,7 +74,7 @@ def test_demo_once_pays_and_prints_one_line_of_figures() -> None:
         "the run has succeeded",
     ):
         assert line in ran.err
-    assert figures["transaction"] in ran.err
+    assert f'"transaction": "{figures["transaction"]}"' in ran.err
     assert "99.95 USDC" in ran.err
     run = re.search(
         r"transaction ([0-9a-f]{64}) is in ledger \d+; the paymaster paid the fee of 0\.\d+ XLM$",
@@ -80,6 +83,11 @@ def test_demo_once_pays_and_prints_one_line_of_figures() -> None:
     )
     assert run is not None
     assert run[1] != figures["transaction"]
+
+
+def test_demo_prints_no_seed(demo: RunningDemo) -> None:
+    wallet = open_wallet(Path(demo.option("--wallet", "testnet")))
+    assert wallet.seed.reveal() not in demo.story
 
 
 def test_demo_prints_commands_that_work(demo: RunningDemo) -> None:
@@ -241,11 +249,24 @@ def test_pay_refuses_insufficient_balance_before_sending(demo: RunningDemo, tmp_
 
 
 def test_killed_demo_leaves_no_process(tmp_path: Path) -> None:
-    with running_demo(tmp_path) as demo:
-        assert len(demo.children) == 4
-        folder = demo.folder
-        assert demo.end(signal.SIGKILL) == -signal.SIGKILL
-    shutil.rmtree(folder)
+    """It is killed when all its parts run."""
+    errors = tmp_path / "err"
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o711)  # the database's user enters it
+        with start_farebox("demo", settings={"TMPDIR": place}, errors=errors) as process:
+            demo = RunningDemo(process, {}, story_of_parts(process, errors))
+            demo.watch_children()
+            assert len(demo.children) == 4
+            assert demo.end(signal.SIGKILL) == -signal.SIGKILL
+
+
+def story_of_parts(process: subprocess.Popen[str], errors: Path) -> str:
+    """What the demo has printed once all its parts run."""
+    last = "a paid API runs"
+    until_blocking(lambda: last in errors.read_text() or process.poll() is not None, START_S)
+    story = errors.read_text()
+    assert last in story, story
+    return story
 
 
 @pytest.mark.parametrize("option", ["--port", "--api-port"])

@@ -4,6 +4,9 @@ import asyncio
 from pathlib import Path
 from typing import cast
 
+import pytest
+
+from e2e import mcp_scenarios
 from e2e.mcp_scenarios import failed_scenarios
 from farebox.mcp.handler import RpcHandler
 from farebox.mcp.http import mcp_endpoints
@@ -37,7 +40,11 @@ class WithoutTools(RpcHandler):
         return {} if call.method == "tools/list" else await super().answer(call, sender)
 
 
-async def test_server_that_lists_no_tools_fails_a_scenario(tmp_path: Path) -> None:
+async def test_server_that_lists_no_tools_fails_a_scenario(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "tools-list" in mcp_scenarios.SCENARIOS
+    monkeypatch.setattr(mcp_scenarios, "SCENARIOS", ("tools-list",))
     app = RoutedApp(*mcp_endpoints(WithoutTools(), origin="http://127.0.0.1"))
     async with serving(app) as (host, port):
         url = f"http://{host}:{port}"

@@ -169,14 +169,31 @@ class AutomationWorld:
 
     async def keeper(self, *, demands: bool = False, gap: int = 0) -> str:
         """Deploy a keeper: its counter rises by one with each run."""
-        owner = await self.ledger.account()
         arguments = (scval.to_bool(demands), scval.to_uint64(gap))
-        return await self.ledger.deploy(owner, wasm_of("keeper"), *arguments)
+        return await self.ledger.deploy(await self._deployer(), wasm_of("keeper"), *arguments)
+
+    async def _deployer(self) -> Keypair:
+        """A new account of the scene, which no ledger is waited for."""
+        scene = await self.devnet.scene(payers=1, payees=0)
+        return Keypair.from_secret(scene.payers[0].secret.reveal())
 
     async def faulty_keeper(self, fault: int) -> str:
         """Deploy a keeper that breaks the convention."""
-        owner = await self.ledger.account()
-        return await self.ledger.deploy(owner, wasm_of("faulty_keeper"), scval.to_uint32(fault))
+        arguments = (scval.to_uint32(fault),)
+        return await self.ledger.deploy(
+            await self._deployer(), wasm_of("faulty_keeper"), *arguments
+        )
+
+    async def faulty_keepers(self, *faults: int) -> list[str]:
+        """Deploy a keeper for each fault, all at once."""
+        code = wasm_of("faulty_keeper")
+        await self.ledger.upload(await self._deployer(), code)
+
+        async def put(fault: int) -> str:
+            own = Ledger(NET, self.ledger.rpc_url)
+            return await own.deploy(await self._deployer(), code, scval.to_uint32(fault))
+
+        return await asyncio.gather(*map(put, faults))
 
     async def invoke(self, contract: str, function: str, *arguments: Any) -> None:
         """Call a contract as an account of its own."""
@@ -215,21 +232,20 @@ async def automation_world(
     ledger = Ledger(NET, devnet.rpc_url)
     key = Keypair.random()
     plant_secret(key.secret)
-    await ledger.fund(key.public_key)
     signing = parse_secret_seed(key.secret)
     assert signing is not None
     account = SigningAccount(account_address(bytes(signing.reveal().verify_key)), signing)
     async with HttpSorobanRpc(NET, Secret(devnet.rpc_url), timeout_s=10) as rpc:
         world = AutomationWorld(devnet, ledger, rpc, database, account)
-        await world.learn_cadence()
+        await asyncio.gather(
+            ledger.fund(key.public_key), world.add_channels(channels), world.learn_cadence()
+        )
         await until(lambda: world.ledgers.poll())
         loops = [
             asyncio.create_task(world.ledgers.run()),
             asyncio.create_task(world.watcher.run()),
         ]
         try:
-            if channels:
-                await world.add_channels(channels)
             yield world
         finally:
             for loop in loops:

@@ -10,11 +10,13 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
 SOURCES: Final = Path(__file__).parents[2] / "src"
 DEADLINE_S: Final = 60
+_SHOWN: Final = 4000  # characters of what a command wrote before it ended
 _FORKS: Final = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["farebox.cli.serve", "farebox.cli.sponsor", "farebox.cli.channels"])
 
@@ -38,15 +40,36 @@ def run_farebox(*arguments: str, settings: Mapping[str, str]) -> Ran:
     """Run the command until it ends, in a process that is forked from one with its imports."""
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder) / "out", Path(folder) / "err"
-        own = environment(settings)
-        process = _FORKS.Process(target=_run, args=(arguments, own, str(out), str(err)))
-        process.start()
+        process = fork_farebox(*arguments, settings=settings, out=out, err=err)
         process.join(DEADLINE_S)
         if process.exitcode is None:
             process.kill()
             process.join()
             raise TimeoutError(f"farebox {' '.join(arguments)} took more than {DEADLINE_S} s")
         return Ran(process.exitcode, out.read_text(), err.read_text())
+
+
+def fork_farebox(*arguments: str, settings: Mapping[str, str], out: Path, err: Path) -> BaseProcess:
+    """Start the command in a process that is forked from one with its imports."""
+    own = environment(settings)
+    process = _FORKS.Process(target=_run, args=(arguments, own, str(out), str(err)), daemon=True)
+    process.start()
+    return process
+
+
+def first_line(process: BaseProcess, out: Path, err: Path) -> str:
+    """Return the first line that a forked command has printed, "" until it is whole.
+
+    Raises:
+        AssertionError: the command ended without one.
+    """
+    is_alive = process.is_alive()  # before the file is read, which the command may write and end
+    line, end, _ = (out.read_text() if out.exists() else "").partition("\n")
+    if end:
+        return line
+    written = err.read_text(errors="replace") if err.exists() else ""
+    assert is_alive, f"it ended with {process.exitcode}: {written[-_SHOWN:]}"
+    return ""
 
 
 def run_fresh_farebox(*arguments: str, settings: Mapping[str, str]) -> Ran:

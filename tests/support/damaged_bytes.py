@@ -1,6 +1,10 @@
 """Byte strings damaged the ways a hostile or broken sender would: a hypothesis strategy."""
 
+from typing import Final
+
 from hypothesis import strategies as st
+
+COPIES: Final = 8  # of an original
 
 _WORDS = st.one_of(
     st.integers(0, 30),
@@ -49,3 +53,10 @@ def damaged(draw: st.DrawFn, originals: st.SearchStrategy[bytes]) -> bytes:
         damage = draw(_WAYS)
         raw = damage(raw, draw(st.integers(0, len(raw))), draw(_WORDS))
     return raw
+
+
+@st.composite
+def damaged_copies(draw: st.DrawFn, originals: st.SearchStrategy[bytes]) -> list[bytes]:
+    """Eight copies of one original, each damaged: for originals that are dear to draw."""
+    copies = damaged(st.just(draw(originals)))
+    return [draw(copies) for _ in range(COPIES)]

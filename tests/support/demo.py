@@ -59,6 +59,11 @@ class RunningDemo:
         """The folder of its files."""
         return Path(self.option("--wallet", "testnet")).parent
 
+    def watch_children(self) -> None:
+        """Open a descriptor of each process it has started."""
+        for pid in children_of(self.process.pid):
+            self.children[pid] = os.pidfd_open(pid)
+
     def end(self, number: int) -> int:
         """Send a signal; return the exit code once every process it started has ended."""
         self.process.send_signal(number)
@@ -96,8 +101,7 @@ def running_demo(folder: Path) -> Iterator[RunningDemo]:
             first = process.stdout.readline()
             assert first, errors.read_text()
             demo = RunningDemo(process, json.loads(first), errors.read_text())
-            for pid in children_of(process.pid):
-                demo.children[pid] = os.pidfd_open(pid)
+            demo.watch_children()
             yield demo
         finally:
             if process.poll() is None:

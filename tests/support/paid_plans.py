@@ -28,21 +28,20 @@ from support.ledger import Ledger
 from support.payment_headers import required
 from support.payments import Draft, encoded
 from support.planted_secrets import plant_secret
-from support.stage import Stage, own_relayer, service
+from support.stage import Stage, own_relayer, service, until_ready
 from support.vault import VAULT_SETTING
 from support.waiting import until
 
 ORIGIN: Final = "https://plans.example.com"
 NET: Final = Network.TESTNET
 PRICE: Final = 1_000  # of a run
-TABLES: Final = (
+WRITTEN: Final = (
     "run_credits",
     "automation_payments",
     "automation_events",
     "automation_runs",
     "automation_proposals",
     "automation_owners",
-    "automation_channels",
 )
 Json = dict[str, Any]
 
@@ -141,7 +140,14 @@ class PaidPlans:
         return [dict(row) for row in rows]
 
     async def pass_time(self, *, holds_only: bool = False) -> None:
-        """Let the holds of dead calls run out, and unless `holds_only`, the quotes."""
+        """Let the holds of dead calls run out, and unless `holds_only`, the quotes.
+
+        A call holds its payment, and the claim of the payment's settlement.
+        """
+        await self.stage.query(
+            "UPDATE settlements SET claimed_at = claimed_at - interval '1m', next_look_at = NULL"
+            " WHERE state IN ('sending', 'submitted')"
+        )
         await self.stage.query(
             "UPDATE automation_payments SET held_until = now(), updated_at = now() - interval '1m'"
             " WHERE state = 'pending'"
@@ -150,6 +156,22 @@ class PaidPlans:
             await self.stage.query(
                 "UPDATE automation_payments SET valid_until = now() - interval '1s'"
             )
+
+    @asynccontextmanager
+    async def without_channels(self) -> AsyncIterator[None]:
+        """Let the paymaster have no channel; afterwards it has one, and runs are for sale again."""
+        await self.stage.query("DELETE FROM automation_channels")
+        try:
+            yield
+        finally:
+            secret = self.stage.environment["FAREBOX_PAYMASTER_SECRET_TESTNET"]
+            await add_channel(self.stage, self.database, secret)
+            await self.until_available()
+
+    async def until_available(self) -> None:
+        """Wait until the service and its nodes are ready, and its paymaster pays."""
+        await until_ready(self.client)
+        await until(lambda: _is_available(self.client))
 
 
 async def deploy_keeper(ledger: Ledger) -> str:
@@ -186,10 +208,11 @@ async def paid_plans(stage: Stage, **settings: str) -> AsyncIterator[PaidPlans]:
         try:
             async with service(environment) as client:
                 own = Stage(client, stage.networks, environment)
-                await until(lambda: _is_available(client))
-                yield PaidPlans(own, database, owner, await deploy_keeper(stage.ledger()))
+                opened = PaidPlans(own, database, owner, await deploy_keeper(stage.ledger()))
+                await opened.until_available()
+                yield opened
         finally:
-            for table in TABLES:
+            for table in (*WRITTEN, "automation_channels"):
                 await stage.query(f"DELETE FROM {table}")
 
 

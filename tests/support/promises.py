@@ -42,19 +42,17 @@ def _held() -> dict[str, list[str]]:
 
 
 def named_members(of: str) -> frozenset[str]:
-    """Every name that a test takes from the class `of`, as in `of.NAME`."""
+    """Every name that a test takes from the class `of`, as in `of.NAME`.
+
+    Only files in which the class is named are parsed.
+    """
+    texts = (path.read_text() for path in sorted(TESTS.rglob("test_*.py")))
     return frozenset(
         node.attr
-        for _, tree in parsed_tests()
-        for node in ast.walk(tree)
+        for text in texts
+        if f"{of}." in text
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id == of
     )
-
-
-@cache
-def parsed_tests() -> tuple[tuple[Path, ast.Module], ...]:
-    """Every file of tests with its syntax tree, read once a run."""
-    paths = sorted(TESTS.rglob("test_*.py"))
-    return tuple((path, ast.parse(path.read_text())) for path in paths)

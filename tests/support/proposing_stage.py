@@ -50,13 +50,15 @@ class ProposingStage:
     client: AsgiClient
     database: Database
     environment: dict[str, str]
+    _keeper: str | None = None
 
     async def wallet(
         self, address: str | None = None, network: Network = Network.TESTNET
     ) -> Wallet:
         """Sign in a wallet; without an address one whose account is on the ledger."""
-        if address is None:
-            address = (await self.stage.ledger(network).account()).public_key
+        if address is None:  # one of the scene is there at once, a funded one with a ledger
+            scene = await self.stage.networks[network].devnet.scene(payers=0, payees=1)
+            address = scene.payees[0].address
         return await sign_in_wallet(self.database, address=address, network=network)
 
     async def wallet_of(self, party: Party) -> Wallet:
@@ -91,6 +93,11 @@ class ProposingStage:
         answer = await self.post(headers, body, path, **more)
         error = answer.json()["error"]
         return answer.status, error["code"], error.get("details", {}).get("field", "")
+
+    async def some_keeper(self) -> str:
+        """A keeper that tests share, as what is only proposed is not run."""
+        self._keeper = self._keeper or await self.keeper()
+        return self._keeper
 
     async def keeper(self, *, demands: bool = False, gap: int = 0) -> str:
         """Deploy a keeper."""

@@ -5,12 +5,15 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final, Self
 
 import aiohttp
 import msgspec
 
+from support.command import first_line, fork_farebox
 from support.payments import Json
 from support.waiting import until
 
@@ -31,6 +34,14 @@ class ServeProcess:
         self.url = ""
 
     async def __aenter__(self) -> Self:
+        line = await self._start()
+        self.url = msgspec.json.decode(line, type=Json)["url"]
+        self._session = aiohttp.ClientSession(trust_env=False)
+        await self._until_ready()
+        return self
+
+    async def _start(self) -> bytes:
+        """Start the process; return the first line that it prints."""
         kept = {name: v for name, v in os.environ.items() if not name.startswith("FAREBOX_")}
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "farebox", "serve"),
@@ -41,10 +52,7 @@ class ServeProcess:
         assert self._process.stdout is not None
         line = await asyncio.wait_for(self._process.stdout.readline(), _START_S)
         assert line, f"it ended with {await self._process.wait()}: {self._last_words()}"
-        self.url = msgspec.json.decode(line, type=Json)["url"]
-        self._session = aiohttp.ClientSession(trust_env=False)
-        await self._until_ready()
-        return self
+        return line
 
     async def __aexit__(self, *_: object) -> None:
         if self._session is not None:
@@ -92,3 +100,45 @@ class ServeProcess:
                 return answer.status == 200
 
         await until(is_ready)
+
+
+class ForkedServeProcess(ServeProcess):
+    """The service as a process that is forked from one with its imports, which take seconds."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        super().__init__(settings)
+        self._folder = tempfile.TemporaryDirectory()
+        self._fork: BaseProcess | None = None
+
+    async def __aenter__(self) -> Self:
+        try:
+            return await super().__aenter__()
+        except BaseException:
+            await self.__aexit__()  # nothing else ends a process that did not become ready
+            raise
+
+    async def __aexit__(self, *error: object) -> None:
+        await super().__aexit__(*error)
+        self._folder.cleanup()
+
+    async def _start(self) -> bytes:
+        out, err = Path(self._folder.name) / "out", Path(self._folder.name) / "err"
+        start = partial(fork_farebox, "serve", settings=self._settings, out=out, err=err)
+        fork = self._fork = await asyncio.to_thread(start)
+        line = await until(lambda: first_line(fork, out, err), _START_S)
+        assert isinstance(line, str)
+        return line.encode()
+
+    async def kill(self) -> None:
+        """Kill the process and wait for its end."""
+        if self._fork is not None:
+            self._fork.kill()
+            await asyncio.to_thread(self._fork.join)
+
+    async def stop(self) -> int:
+        """Send SIGTERM and wait for the end; return the exit code."""
+        assert self._fork is not None
+        self._fork.terminate()
+        await asyncio.to_thread(self._fork.join, _STOP_S)
+        assert self._fork.exitcode is not None
+        return self._fork.exitcode

@@ -4,10 +4,8 @@ Plans are made by the product's own rules; owners sign with the public SDK.
 """
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -55,42 +53,16 @@ from support.automation_world import NET, AutomationWorld, soon
 from support.contracts import wasm_of
 from support.ledger import Ledger
 from support.payments import Json
+from support.session_market import SessionMarket, deploy_alone, session_market
 from support.smart_accounts import sign_by_external, signer, tree_size
 
 SOLD: Final = 1_000
-LIQUIDITY: Final = 10_000_000
 LIFE: Final = 100_000  # ledgers that approvals and rules live
 PRICE: Final = 10**14  # of both tokens
 _GUARD: Final = ServiceContract.GUARD
 _VERIFIER: Final = ServiceContract.VERIFIER
 _INSTALLER: Final = ServiceContract.INSTALLER
 _FACTORY: Final = ServiceContract.FACTORY
-
-
-# those of each network, deployed once: they keep nothing of one account for another
-_SHARED: Final[dict[str, Mapping[ServiceContract, Address]]] = {}
-
-
-async def service_contracts(ledger: Ledger) -> Mapping[ServiceContract, Address]:
-    """Return the contracts of the service on a network; deploy them the first time."""
-    if ledger.rpc_url not in _SHARED:
-        mandate = await ledger.upload(await ledger.account(), wasm_of("mandate"))
-        made = await asyncio.gather(
-            _put(ledger, "session_guard"),
-            _put(ledger, "ed25519_verifier"),
-            _put(ledger, "session_installer"),
-            _put(ledger, "mandate_factory", scval.to_bytes(mandate)),
-        )
-        _SHARED[ledger.rpc_url] = dict(
-            zip((_GUARD, _VERIFIER, _INSTALLER, _FACTORY), made, strict=True)
-        )
-    return _SHARED[ledger.rpc_url]
-
-
-async def _put(ledger: Ledger, name: str, *args: xdr.SCVal) -> Address:
-    """Deploy with keys of its own, so that others are deployed at the same time."""
-    own = Ledger(ledger.network, ledger.rpc_url)
-    return Address(await own.deploy(await own.account(), wasm_of(name), *args))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,40 +72,40 @@ class SessionDesk:
     world: AutomationWorld
     scene: Scene
     payer: Keypair
-    contracts: AutomationContracts
-    pair: Address
-    oracle: Address
+    courier: Keypair  # of the account whose transactions carry the calls that others sign
+    market: SessionMarket
     keeper: Address
 
     @classmethod
     async def deploy(cls, world: AutomationWorld) -> "SessionDesk":
-        """Deploy everything, fill the pool, and set both prices."""
-        scene = await world.devnet.scene(payers=1, payees=3)
-        payer, ledger = Keypair.from_secret(scene.payers[0].secret.reveal()), world.ledger
-
-        put = partial(_put, ledger)
-
-        async def put_market() -> tuple[Address, Address]:
-            pair = await put("pool", *map(scval.to_address, (scene.asset, scene.native)))
-            return pair, await put("router", scval.to_vec([scval.to_address(pair)]))
-
-        contracts, (pair, router), oracle, keeper = await asyncio.gather(
-            service_contracts(ledger),
-            put_market(),
-            put("price_feed"),
-            put("keeper", scval.to_bool(True), scval.to_uint64(0)),
+        """Deploy the keeper and set both prices, on the market that the tests share."""
+        ledger = world.ledger
+        market = await session_market(world.devnet, ledger)
+        scene = await world.devnet.scene(payers=4, payees=3)
+        payer, courier, *setters = (
+            Keypair.from_secret(each.secret.reveal()) for each in scene.payers
         )
-        named = AutomationContracts(contracts, {Venue.SOROSWAP: router})
-        desk = cls(world, scene, payer, named, pair, oracle, keeper)
-        tokens = scene.asset, scene.native
+        demands = (scval.to_bool(True), scval.to_uint64(0))
+        async with asyncio.TaskGroup() as group:
+            keeper = group.create_task(deploy_alone(ledger, courier, "keeper", *demands))
+            for setter, token in zip(setters, (scene.asset, scene.native), strict=True):
+                group.create_task(set_price(world, setter, market.oracle, token, PRICE))
+        return cls(world, scene, payer, courier, market, keeper.result())
 
-        async def fill() -> None:
-            for token in tokens:
-                await desk.give(token, pair, LIQUIDITY)
-            await ledger.invoke(await ledger.account(), pair, "sync")
+    @property
+    def contracts(self) -> AutomationContracts:
+        """The contracts of the service."""
+        return self.market.contracts
 
-        await asyncio.gather(fill(), *(desk.set_price(token, PRICE) for token in tokens))
-        return desk
+    @property
+    def pair(self) -> Address:
+        """The pool of the market."""
+        return self.market.pair
+
+    @property
+    def oracle(self) -> Address:
+        """The oracle of the prices of tokens."""
+        return self.market.oracle
 
     @property
     def router(self) -> Address:
@@ -153,17 +125,7 @@ class SessionDesk:
 
     async def set_price(self, token: str, price: int, *, age_s: int = 0) -> None:
         """Set the oracle's price of a token as of now, or earlier."""
-        asset = scval.to_vec([scval.to_symbol("Stellar"), scval.to_address(token)])
-        at = int(self.world.ledgers.now().close_at.timestamp()) - age_s
-        own = Ledger(NET, self.world.ledger.rpc_url)  # others are called at the same time
-        await own.invoke(
-            await own.account(),
-            self.oracle,
-            "set",
-            asset,
-            scval.to_int128(price),
-            scval.to_uint64(at),
-        )
+        await set_price(self.world, self.courier, self.oracle, token, price, age_s=age_s)
 
     async def balance(self, token: str, holder: str) -> int:
         """Read a balance."""
@@ -300,9 +262,8 @@ class SessionDesk:
         key, ledger = Keypair.random(), self.world.ledger
         verifier = self.at(ServiceContract.VERIFIER)
         signers = scval.to_vec([signer(verifier, key)])
-        deployer = await ledger.account()
         code = wasm_of(f"smart_account_{generation}")
-        address = await ledger.deploy(deployer, code, signers)
+        address = await ledger.deploy(self.courier, code, signers)
         await self.give(self.scene.asset, address, 10 * SOLD)
         return DeskAccount(generation, address, verifier, key)
 
@@ -348,8 +309,7 @@ class SessionDesk:
         return await asyncio.to_thread(self._land_signed, tree, sign)
 
     def _land_signed(self, tree: Invocation, sign: Sign) -> xdr.SCVal:
-        server, keys = SorobanServer(self.world.devnet.rpc_url), Keypair.random()
-        asyncio.run(self.world.ledger.fund(keys.public_key))
+        server, keys = SorobanServer(self.world.devnet.rpc_url), self.courier
         operation = sign_recorded(server, NET, keys.public_key, tree, sign)
         envelope = TransactionBuilder(
             server.load_account(keys.public_key), NET.passphrase, base_fee=1_000_000
@@ -376,6 +336,17 @@ class DeskAccount:
         return sign_by_external(
             entry, self.owner, ids, until, (self.generation, self.address, self.verifier)
         )
+
+
+async def set_price(
+    world: AutomationWorld, key: Keypair, oracle: str, token: str, price: int, *, age_s: int = 0
+) -> None:
+    """Set the oracle's price of a token as of now, or earlier, by a transaction of `key`."""
+    asset = scval.to_vec([scval.to_symbol("Stellar"), scval.to_address(token)])
+    at = int(world.ledgers.now().close_at.timestamp()) - age_s
+    values = (asset, scval.to_int128(price), scval.to_uint64(at))
+    own = Ledger(NET, world.ledger.rpc_url)  # others are called at the same time
+    await own.invoke(key, oracle, "set", *values)
 
 
 def by_key(key: Keypair) -> Sign:

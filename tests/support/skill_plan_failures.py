@@ -25,7 +25,7 @@ NO_PLAN: Final = {"id": "auto_" + "0" * 22}
 _ELSEWHERE: Final = {"mandateId": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"}
 _READ: Final = ("limits", "preflight", "runs", "session", "status")
 _CHANGES: Final = ("cancel", "pause", "resume")
-_PLANNING: Final[dict[str, Json]] = {
+PLANNING: Final[dict[str, Json]] = {
     "account_not_proven": {"account": Keypair.random().public_key},
     "interval_too_short": {
         "schedule": {"type": "interval", "everySeconds": 5, "startAt": in_time(hours=1)}
@@ -147,7 +147,7 @@ def failing_run(skill: PlanSkill) -> Failure:
 
 
 def _proposing(skill: PlanSkill) -> dict[str, Failure]:
-    rules = {code: planning(skill, **changes) for code, changes in _PLANNING.items()}
+    rules = {code: planning(skill, **changes) for code, changes in PLANNING.items()}
     own: dict[str, Failure] = {}
     if skill.kind == "contract_call":
         own = {

@@ -179,15 +179,6 @@ def signed(stage: SkillStage, session: Json, owner: Planner) -> Json:
     return {member: entries}
 
 
-async def ready_to_activate(
-    stage: SkillStage, skill: PlanSkill, owner: Planner, **changes: Any
-) -> Json:
-    """Propose a plan, pay for it and sign its session: the input of activation."""
-    made = await proposed(stage, skill, owner, **changes)
-    await paid(stage, skill, owner, made)
-    return await to_activate(stage, skill, owner, made)
-
-
 async def to_activate(stage: SkillStage, skill: PlanSkill, owner: Planner, made: Json) -> Json:
     """Sign the session of a paid plan: the input of activation."""
     value = {"id": made["proposal"]["id"]}
@@ -195,9 +186,9 @@ async def to_activate(stage: SkillStage, skill: PlanSkill, owner: Planner, made:
     return value | signed(stage, session, owner)
 
 
-async def activated(stage: SkillStage, skill: PlanSkill, owner: Planner, **changes: Any) -> Json:
-    """A plan that is active; the output of its activation."""
-    value = await ready_to_activate(stage, skill, owner, **changes)
+async def activated(stage: SkillStage, skill: PlanSkill, owner: Planner, made: Json) -> Json:
+    """Activate a paid plan; the output."""
+    value = await to_activate(stage, skill, owner, made)
     output: Json = await stage.caller.perform(skill.slug, "activate", value, owner.headers)
     assert output["proposal"]["status"] in ("active", "executing")
     return output

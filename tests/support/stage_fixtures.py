@@ -119,8 +119,8 @@ async def shared_shop(kept_shop: PaidGateway) -> AsyncIterator[PaidGateway]:
     yield kept_shop
     for each in kept_shop.stage.networks.values():
         each.node.reset()
-    for table in ("settlements", "listings", "gateway_payments", "ingress_counts"):
-        await kept_shop.stage.query(f"DELETE FROM {table}")
+    tables = ("settlements", "listings", "gateway_payments", "ingress_counts")
+    await kept_shop.stage.delete_rows(*tables)
     served = kept_shop.upstream
     served.answer, served.connections = answers(b"sunny"), 0
     served.names.clear()

@@ -117,7 +117,7 @@ def comparable_response(answer: Answer) -> tuple[int, object, dict[str, str]]:
     return answer.status, body, headers
 
 
-Rows = Callable[[], Awaitable[frozenset[str]]]
+Changes = Callable[[], Awaitable[frozenset[str]]]
 
 
 async def find_leaks(
@@ -127,30 +127,27 @@ async def find_leaks(
     foreign: Sequence[str],
     *,
     marks: Collection[str],
-    rows: Rows,
+    changes: Changes,
 ) -> list[str]:
     """Find foreign or malformed ids whose response differs from an unknown id's, and effects.
 
-    `marks` are words of the foreign records, none of which is in any answer; `rows` are the rows
-    of those who own them.
+    `marks` are words of the foreign records, none of which is in any answer; `changes` returns
+    the rows of those who own them that came or went since its last call.
     """
-    before = await rows()
     flaws: list[str] = []
     for method in METHODS:
         for body in door.bodies if method in door.methods else door.bodies[:1]:
             unknown = await send_request(client, method, door.at(new_id(door.kind)), headers, body)
             if unknown.status not in _REFUSED:
                 flaws.append(f"{method} {door.path}: unknown is {unknown.status}")
+            wanted = comparable_response(unknown)
             for record in foreign:
                 answer = await send_request(client, method, door.at(record), headers, body)
-                if comparable_response(answer) != comparable_response(unknown) or find_marks(
-                    answer, marks
-                ):
+                if comparable_response(answer) != wanted or find_marks(answer, marks):
                     flaws.append(f"{method} {door.path} {record}: {comparable_response(answer)}")
     for method in sorted(door.methods):
         flaws += await _malformed(client, door, method, headers, foreign[0], marks)
-    changed = before ^ await rows()
-    return flaws + [f"{door.path} changed {row}" for row in changed]
+    return flaws + [f"{door.path} changed {row}" for row in await changes()]
 
 
 async def _malformed(
@@ -168,10 +165,11 @@ async def _malformed(
     """
     flaws, body = [], door.bodies[0]
     unknown = await send_request(client, method, door.at(new_id(door.kind)), headers, body)
+    wanted = comparable_response(unknown)
     for record in malformed(genuine):
         answer = await send_request(client, method, door.at(record), headers, body)
         is_another_path = not record or "/" in unquote(record)
-        is_same = comparable_response(answer) == comparable_response(unknown)
+        is_same = comparable_response(answer) == wanted
         if is_another_path:
             is_same = answer.status in (404, 405)
         if not is_same or find_marks(answer, marks):
@@ -200,3 +198,15 @@ async def rows_about(database: Database, owners: Sequence[str]) -> frozenset[str
         about = "EXISTS (SELECT FROM unnest($1::text[]) owner WHERE strpos(said, owner) > 0)"
         rows = await db.fetch(f"SELECT said FROM ({union}) AS every WHERE {about}", list(owners))
     return frozenset(row["said"] for row in rows)
+
+
+class RowWatch:
+    """The changes of the rows that hold the id of one of the owners; `rows` are those of now."""
+
+    def __init__(self, database: Database, owners: Sequence[str], rows: frozenset[str]) -> None:
+        self._database, self._owners, self._rows = database, owners, rows
+
+    async def changes(self) -> frozenset[str]:
+        """Return the rows that came or went since the last call."""
+        before, self._rows = self._rows, await rows_about(self._database, self._owners)
+        return before ^ self._rows

@@ -3,9 +3,8 @@
 import pytest
 
 from farebox.kernel.secret import Secret
-from farebox.storage.pool import Database
 from support.asgi import AsgiClient
-from support.callers import OPERATOR_KEY, bearer, create_key, replica, send_request, sign_in_wallet
+from support.callers import OPERATOR_KEY, Wallet, bearer, create_key, replica, send_request
 
 ANOTHER = {"FAREBOX_OPERATOR_KEYS": "sha256:" + "ab" * 32}
 
@@ -16,12 +15,10 @@ async def status(client: AsgiClient, key: str) -> int:
 
 @pytest.mark.parametrize("settings", [ANOTHER, {"FAREBOX_OPERATOR_KEYS": ""}])
 async def test_keys_of_removed_operator_key_are_refused(
-    postgres_url: Secret[str], database: Database, settings: dict[str, str]
+    client: AsgiClient, postgres_url: Secret[str], wallet: Wallet, settings: dict[str, str]
 ) -> None:
-    wallet = await sign_in_wallet(database)
-    async with replica(postgres_url) as client:
-        operators = (await create_key(client, bearer(OPERATOR_KEY)))["key"]
-        wallets = (await create_key(client, wallet.headers))["key"]
-        assert [await status(client, key) for key in (operators, wallets)] == [200, 200]
+    operators = (await create_key(client, bearer(OPERATOR_KEY)))["key"]
+    wallets = (await create_key(client, wallet.headers))["key"]
+    assert [await status(client, key) for key in (operators, wallets)] == [200, 200]
     async with replica(postgres_url, settings) as changed:
         assert [await status(changed, key) for key in (operators, wallets)] == [401, 200]

@@ -16,7 +16,7 @@ from support.asgi import Answer
 from support.node_proxy import http, result
 from support.planted_secrets import plant_secret
 from support.promises import case, promise
-from support.stage import Stage, service
+from support.stage import Stage, own_relayer, service
 from support.wallet_sign_in import (
     DOMAIN,
     SERVER,
@@ -318,8 +318,8 @@ async def test_stellar_toml_names_sign_in_endpoints(stage: Stage) -> None:
     assert lines["WEB_AUTH_ENDPOINT"] == '"http://127.0.0.1:8402/v1/auth/pubnet"'
 
 
-async def test_sign_in_is_unavailable_without_signing_key(testnet_only: Stage) -> None:
-    environment = dict(testnet_only.environment)
+async def test_sign_in_is_unavailable_without_signing_key(stage: Stage) -> None:
+    environment = stage.environment | await own_relayer(stage)
     del environment["FAREBOX_AUTH_SIGNING_SECRET"]
     async with service(environment) as client:
         request = {"network": "stellar:testnet", "address": Keypair.random().public_key}

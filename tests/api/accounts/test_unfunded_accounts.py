@@ -21,11 +21,18 @@ SITE = [{"x-forwarded-for": f"2001:db8:{each}::1"} for each in ("1:1", "1:ffff",
 PLACES = [(HERE, HERE, ELSEWHERE), tuple(SITE)]  # two networks of one site, and another site
 
 
-@pytest.fixture
-async def service(postgres_url: Secret[str], database: Database) -> AsyncIterator[AsgiClient]:
-    del database  # it is empty
+@pytest.fixture(scope="module")
+async def kept_service(postgres_url: Secret[str]) -> AsyncIterator[AsgiClient]:
+    """A replica behind a proxy, on whatever rows exist."""
     async with replica(postgres_url, PROXIED) as client:
         yield client
+
+
+@pytest.fixture
+def service(kept_service: AsgiClient, database: Database) -> AsgiClient:
+    """That replica, on a database without a row."""
+    del database
+    return kept_service
 
 
 async def established(database: Database, wallet: Wallet) -> None:

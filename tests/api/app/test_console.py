@@ -19,9 +19,10 @@ POLICY: Final = {
 }
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> AsgiClient:
-    return console_client(write_console(tmp_path))
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> AsgiClient:
+    """The service with a console, which requests do not change."""
+    return console_client(write_console(tmp_path_factory.mktemp("console")))
 
 
 async def test_page_is_served_at_the_root_with_its_security_headers(client: AsgiClient) -> None:

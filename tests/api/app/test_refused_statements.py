@@ -21,7 +21,7 @@ from support.command import run_farebox
 from support.stage import Stage, own_relayer, until_ready
 from support.waiting import until
 
-PAUSE_S: Final = 0.02  # the longest pause of a loop here
+PAUSE_S: Final = 0.1  # the longest pause of a loop here: shorter ones use the whole processor
 LOOKS: Final = 3
 # these pause only while there is something to do
 IDLE: Final = ("stellar:testnet watch", "stellar:pubnet watch", "claim releases", "plan events")

@@ -79,10 +79,10 @@ async def judged(leak: str) -> list[str]:
     client = AsgiClient(RoutedApp(*(endpoint(method, PATH, guard) for method in ("GET", "DELETE"))))
     door = TenantRoute(PATH, "thing", frozenset({"GET", "DELETE"}))
 
-    async def rows() -> frozenset[str]:
-        return thing.rows
+    async def changes() -> frozenset[str]:
+        return frozenset({"row"}) ^ thing.rows
 
-    return await find_leaks(client, door, {}, [thing.record], marks=[NAME], rows=rows)
+    return await find_leaks(client, door, {}, [thing.record], marks=[NAME], changes=changes)
 
 
 async def test_tenant_matrix_passes_service_without_leak() -> None:

@@ -7,6 +7,7 @@ It is made from the route table of the application. A guarded route that is new 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from random import randrange
 from typing import Any, Final
 from uuid import uuid4
@@ -38,6 +39,7 @@ from support.callers import (
 )
 from support.serving import exchange, serving
 from support.tenants import (
+    RowWatch,
     find_leaks,
     find_marks,
     guarded,
@@ -290,29 +292,20 @@ async def test_foreign_record_is_answered_like_unknown_record(
     all_askers = await askers(client, database, ours, theirs)
     places = tenant_routes([each.route for each in app.endpoints], BODIES)
     assert {door.kind for door in places} == MADE.keys()
-    flaws = []
+    watch = RowWatch(database, owners, await rows_about(database, owners))
+    leaks = partial(find_leaks, client, changes=watch.changes)
+    flaws: list[str] = []
     for door in places:
-        foreign = theirs.records(door.kind) + operator.records(door.kind)
+        tenants = theirs.records(door.kind)
+        foreign = tenants + operator.records(door.kind)
         for who, headers in all_askers.items():
-            found = await find_leaks(
-                client,
-                door,
-                headers,
-                foreign,
-                marks=marks,
-                rows=lambda: rows_about(database, owners),
-            )
+            found = await leaks(door, headers, foreign, marks=marks)
             flaws += [f"{who}: {each}" for each in found]
-        found = await find_leaks(
-            client,
-            door,
-            operator.headers,
-            theirs.records(door.kind),
-            marks=theirs.marks,
-            rows=lambda: rows_about(database, owners),
-        )
+        found = await leaks(door, operator.headers, tenants, marks=theirs.marks)
         flaws += [f"the operator: {each}" for each in found]
     assert flaws == []
+    await create_key(client, theirs.headers)
+    assert await watch.changes() != frozenset(), "a change of an owner's rows is found"
 
 
 async def test_owner_reaches_record_at_every_route(

@@ -3,24 +3,19 @@
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
 from stellar_sdk import Keypair, scval
 
-from farebox.automation.authority.stored_calls import encode_calls
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
 from farebox.automation.plans.proposal_store import lock_plan
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs.move_plan import move_plan
-from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
 from support import node_proxy
 from support.asgi import Answer
-from support.automation import RUNS, open_calls
+from support.automation import RUNS
 from support.callers import send_request, sign_in_wallet
-from support.contracts import wasm_of
 from support.paid_plans import (
     NET,
     ORIGIN,
@@ -36,12 +31,6 @@ from support.waiting import until
 
 TOTAL = RUNS * PRICE
 PENDING, PAID = ProposalState.PAYMENT_PENDING, ProposalState.PAID
-
-
-@pytest.fixture
-async def shop(stage: Stage) -> AsyncIterator[PaidPlans]:
-    async with paid_plans(stage) as opened:
-        yield opened
 
 
 def code_of(answer: Answer) -> tuple[int, str]:
@@ -291,17 +280,6 @@ async def test_unused_runs_are_credit_of_the_next_plan(shop: PaidPlans) -> None:
     assert await shop.credits() == []
 
 
-async def test_runs_without_a_price_are_credited_without_a_signature(stage: Stage) -> None:
-    async with paid_plans(stage, FAREBOX_RUN_PRICE_TESTNET="0") as shop:
-        plan = await shop.propose()
-        answer = await shop.send(plan)
-        assert answer.status == 200, answer.body
-        assert answer.json()["payment"]["payTo"] is None
-        assert answer.json()["proposal"]["status"] == "paid"
-        await move(shop, plan, ProposalTrigger.CANCEL)
-        assert await shop.credits() == [], "what cost nothing is no credit"
-
-
 async def test_unknown_outcome_is_pending_until_the_loop_proves_it(stage: Stage) -> None:
     async with paid_plans(stage, FAREBOX_SETTLE_DEADLINE_S="2") as shop:
         plan, before = await shop.propose(), await shop.revenue()
@@ -319,6 +297,7 @@ async def test_unknown_outcome_is_pending_until_the_loop_proves_it(stage: Stage)
         for signed in (None, await shop.sign(offer)):
             assert code_of(await shop.send(plan, signed)) == (409, "payment_in_flight")
         stage.node().reset()
+        await shop.pass_time(holds_only=True)
 
         async def is_paid() -> bool:
             return await state_of(shop, plan) == (PAID, RUNS)
@@ -330,14 +309,14 @@ async def test_unknown_outcome_is_pending_until_the_loop_proves_it(stage: Stage)
 
 
 async def test_payment_that_failed_on_the_ledger_has_a_receipt_and_a_new_quote(
-    shop: PaidPlans, stage: Stage
+    shop: PaidPlans,
 ) -> None:
     """The node approves what the ledger refuses: the payer has spent the money meanwhile."""
     plan, before = await shop.propose(), await shop.revenue()
     offer = await shop.offer(plan)
-    key = key_of(await stage.another_payer())
+    key = key_of(await shop.stage.another_payer())
     draft = await shop.draft(offer, payer=key.public_key, signers=(key,))
-    stage.node().on("simulateTransaction", node_proxy.Approving())
+    shop.stage.node().on("simulateTransaction", node_proxy.Approving())
     verdict = await shop.stage.verify(draft.request())
     assert verdict["isValid"] is True, verdict
     await _empty(shop, key)
@@ -353,7 +332,6 @@ async def test_payment_that_failed_on_the_ledger_has_a_receipt_and_a_new_quote(
     assert await shop.revenue() == before
     assert receipt(await shop.send(plan, signature(offer, draft))) == failed
     assert code_of(await shop.send(plan, await shop.sign(offer))) == (409, "quote_expired")
-    stage.node().reset()
 
 
 async def _empty(shop: PaidPlans, key: Keypair) -> None:
@@ -364,10 +342,10 @@ async def _empty(shop: PaidPlans, key: Keypair) -> None:
     await ledger.invoke(key, asset, "transfer", scval.to_address(key.public_key), to, amount)
 
 
-async def test_payer_without_funds_is_offered_the_same_quote(shop: PaidPlans, stage: Stage) -> None:
+async def test_payer_without_funds_is_offered_the_same_quote(shop: PaidPlans) -> None:
     plan = await shop.propose()
     offer = await shop.offer(plan)
-    key = key_of(await stage.another_payer())
+    key = key_of(await shop.stage.another_payer())
     await _empty(shop, key)
     answer = await shop.send(plan, await shop.sign(offer, payer=key.public_key, signers=(key,)))
     assert answer.status == 402
@@ -376,16 +354,16 @@ async def test_payer_without_funds_is_offered_the_same_quote(shop: PaidPlans, st
     assert (await shop.send(plan, await shop.sign(offer))).status == 200
 
 
-async def test_network_without_a_paymaster_sells_no_runs(stage: Stage) -> None:
-    async with paid_plans(stage) as shop:
-        plan = await shop.propose()
-        await shop.stage.query("DELETE FROM automation_channels")
+async def test_network_without_a_paymaster_sells_no_runs(shop: PaidPlans) -> None:
+    plan = await shop.propose()
 
-        async def is_refused() -> bool:
-            answer = await shop.send(plan)
-            return answer.status == 503 and code_of(answer)[1] == "automation_unavailable"
+    async def is_refused() -> bool:
+        answer = await shop.send(plan)
+        return answer.status == 503 and code_of(answer)[1] == "automation_unavailable"
 
+    async with shop.without_channels():
         await until(is_refused)
+    await shop.offer(plan)
 
 
 async def test_body_that_is_not_of_the_shape_is_refused(shop: PaidPlans) -> None:
@@ -397,10 +375,7 @@ async def test_body_that_is_not_of_the_shape_is_refused(shop: PaidPlans) -> None
 
 async def test_renewed_price_is_of_a_fee_that_is_simulated_anew(stage: Stage) -> None:
     async with paid_plans(stage, FAREBOX_RUN_UNITS_PER_XLM_TESTNET="100000000") as shop:
-        ledger = stage.ledger()
-        on_ledger = (scval.to_bool(False), scval.to_uint64(0))
-        keeper = await ledger.deploy(await ledger.account(), wasm_of("keeper"), *on_ledger)
-        plan = await shop.propose(calls=encode_calls(open_calls(Address(keeper))))
+        plan = await shop.propose()
         first = await shop.offer(plan)
         (row,) = await shop.payments(plan)
         assert row["fee_stroops"] < plan.terms.max_fee

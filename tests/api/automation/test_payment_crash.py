@@ -49,9 +49,8 @@ async def test_loop_credits_exactly_once_what_a_killed_process_had_sent(stage: S
             return (await shop.read(plan)).state is ProposalState.PAID
 
         await until(is_paid, 60)
-        async with ServeProcess(settings) as again:
-            body = await _pay(again, path, headers)
-        assert body["payment"]["state"] == "confirmed"
+        again = await shop.send(plan, payment)
+        assert (again.status, again.json()["payment"]["state"]) == (200, "confirmed")
         assert (await shop.read(plan)).counters.runs_credited == RUNS
         assert await shop.revenue() == before + RUNS * PRICE
         rows = await shop.stage.query("SELECT kind, amount FROM run_credits ORDER BY id")

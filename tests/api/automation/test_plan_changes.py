@@ -12,6 +12,7 @@ from support.node_proxy import silence
 from support.plan_service import AUTOMATIONS, PlanService
 from support.presigned_plans import Leg
 from support.stage import key_of
+from support.table_rows import in_row
 from support.waiting import until
 
 
@@ -26,7 +27,7 @@ async def code(plans: PlanService, owner: Wallet, plan: StoredPlan, verb: str) -
 
 async def in_state(plans: PlanService, owner: Wallet, state: str) -> StoredPlan:
     """A plan that is in this state."""
-    keeper = await plans.keeper()
+    keeper = await plans.some_keeper()
     plan = await plans.open_plan(owner, keeper, runs=0 if state == "proposed" else 3)
     if state in ("active", "paused"):
         assert await code(plans, owner, plan, "activate") in ("active", "executing")
@@ -142,22 +143,20 @@ async def _returned(plans: PlanService, owner: Wallet) -> list[int]:
     return [int(row["amount"]) for row in rows]
 
 
-@pytest.mark.parametrize("reason", ["failed_runs", "target_upgraded", "low_balance"])
-async def test_resume_needs_the_cause_to_be_gone(plans: PlanService, reason: str) -> None:
+async def test_resume_needs_the_cause_to_be_gone(plans: PlanService) -> None:
     owner = await plans.wallet()
-    plan = await in_state(plans, owner, "paused")
-    broken = await plans.open_plan(owner, await plans.faulty_keeper(4))
-    await _set(plans, plan, status_reason=reason)
-    calls = await plans.stage.query(
-        "SELECT calls FROM automation_proposals WHERE id = $1", broken.terms.id
-    )
-    sound = plan.terms.calls
-    await _set(plans, plan, calls=calls[0]["calls"])
-    assert await code(plans, owner, plan, "resume") == "preflight_failed"
-    await _set(plans, plan, calls=sound, target_wasm_hash=bytes(32))
-    assert await code(plans, owner, plan, "resume") == "preflight_failed"
-    await _set(plans, plan, target_wasm_hash=None)
-    assert await code(plans, owner, plan, "resume") == "active"
+    plan = await in_state(plans, owner, "active")
+    broken = (await plans.open_plan(owner, await plans.faulty_keeper(4))).terms.calls
+    for reason in ("failed_runs", "target_upgraded", "low_balance"):
+        with in_row(reason):
+            assert await code(plans, owner, plan, "pause") == "paused"
+            await until(lambda: _is_idle(plans, plan), 30)
+            await _set(plans, plan, status_reason=reason, calls=broken)
+            assert await code(plans, owner, plan, "resume") == "preflight_failed"
+            await _set(plans, plan, calls=plan.terms.calls, target_wasm_hash=bytes(32))
+            assert await code(plans, owner, plan, "resume") == "preflight_failed"
+            await _set(plans, plan, target_wasm_hash=None)
+            assert await code(plans, owner, plan, "resume") == "active"
 
 
 async def _set(plans: PlanService, plan: StoredPlan, **columns: Any) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,10 +15,11 @@ from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalTrigger
 from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.networks import Network
+from support.callers import Wallet
 from support.command import run_farebox
 from support.plan_service import PlanService, plan_service
 from support.promises import promise
-from support.stage import Stage, environment_for, own_relayer
+from support.stage import Stage, environment_for, key_of, own_relayer
 from support.stage_fixtures import Networks
 from support.waiting import until
 
@@ -77,12 +79,32 @@ async def waive(service: PlanService, proposal_id: str) -> None:
 
 
 @promise("automation:session-material")
-async def test_mandate_is_proposed_signed_run_and_closed(service: PlanService) -> None:
-    scene = await service.stage.networks[Network.TESTNET].devnet.scene(payers=1, payees=1)
-    payer = Keypair.from_secret(scene.payers[0].secret.reveal())
-    keeper = await service.keeper()
-    wallet = await service.wallet(payer.public_key)
-    made = await service.call(wallet, "POST", "", body(payer.public_key, keeper, scene.asset))
+async def test_call_that_takes_a_token_is_proposed_signed_and_run(service: PlanService) -> None:
+    """One by entries that are signed ahead, and one by a mandate, which is closed then.
+
+    Most of the wait for their starts is that of both.
+    """
+    by_entries, by_mandate = [await service.keeper() for _ in range(2)]
+    scene = await service.stage.networks[Network.TESTNET].devnet.scene(payers=2, payees=0)
+    payers = [key_of(each) for each in scene.payers]
+    await activate_entries(service, payers[0], by_entries, scene.asset)
+    wallet = await service.wallet(payers[1].public_key)
+    plan, mandate = await activate_mandate(service, wallet, payers[1], by_mandate, scene.asset)
+    for keeper in (by_entries, by_mandate):
+        await until(partial(_has_run, service, keeper), 30)
+
+    cancelled = await service.call(wallet, "POST", f"{plan}/cancel", {})
+    assert cancelled.status == 200, cancelled.body
+    await until(lambda: _is_closed(service, plan), 30)
+    ledger = service.stage.ledger()
+    await ledger.invoke(await ledger.account(), mandate, "sweep", scval.to_address(scene.asset))
+
+
+async def activate_mandate(
+    service: PlanService, wallet: Wallet, payer: Keypair, keeper: str, asset: str
+) -> tuple[str, str]:
+    """Propose a plan by a mandate and activate it; its id, and its mandate's."""
+    made = await service.call(wallet, "POST", "", body(payer.public_key, keeper, asset))
     assert made.status == 201, made.body
     proposal, session = made.json()["proposal"], made.json()["session"]
     assert session["mode"] == "mandate"
@@ -101,15 +123,7 @@ async def test_mandate_is_proposed_signed_run_and_closed(service: PlanService) -
     answer = await service.call(wallet, "POST", path, {"signedEntriesXdr": [entry.to_xdr()]})
     assert answer.status == 200, answer.body
     assert answer.json()["proposal"]["status"] in ("active", "executing")
-    await until(lambda: _has_run(service, keeper), 30)
-
-    cancelled = await service.call(wallet, "POST", f"{proposal['id']}/cancel", {})
-    assert cancelled.status == 200, cancelled.body
-    await until(lambda: _is_closed(service, proposal["id"]), 30)
-    mandate = session["contracts"][-1]["id"]
-    await service.stage.ledger().invoke(
-        await service.stage.ledger().account(), mandate, "sweep", scval.to_address(scene.asset)
-    )
+    return proposal["id"], session["contracts"][-1]["id"]
 
 
 async def _has_run(service: PlanService, keeper: str) -> bool:
@@ -124,14 +138,10 @@ async def _is_closed(service: PlanService, proposal_id: str) -> bool:
     return bool(state == "closed_by_service")
 
 
-async def test_call_that_takes_a_token_runs_by_entries_that_were_signed_ahead(
-    service: PlanService,
-) -> None:
-    scene = await service.stage.networks[Network.TESTNET].devnet.scene(payers=1, payees=1)
-    payer = Keypair.from_secret(scene.payers[0].secret.reveal())
-    keeper = await service.keeper()
+async def activate_entries(service: PlanService, payer: Keypair, keeper: str, asset: str) -> None:
+    """Propose a plan by entries that are signed ahead and activate it."""
     wallet = await service.wallet(payer.public_key)
-    asked = body(payer.public_key, keeper, scene.asset)
+    asked = body(payer.public_key, keeper, asset)
     asked |= {"authorityMode": "presigned", "missedRuns": "skip"}
     made = await service.call(wallet, "POST", "", asked)
     assert made.status == 201, made.body
@@ -149,4 +159,3 @@ async def test_call_that_takes_a_token_runs_by_entries_that_were_signed_ahead(
     path = f"{proposal['id']}/activate"
     answer = await service.call(wallet, "POST", path, {"presignedEntriesXdr": entries})
     assert answer.status == 200, answer.body
-    await until(lambda: _has_run(service, keeper), 30)

@@ -1,30 +1,24 @@
-"""What would fail as of now is not for sale: no offer, nothing credited, and the reason is told."""
+"""A plan that would fail as of now is not for sale: no offer, no credit, and a stated reason."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from stellar_sdk import Keypair, scval
 
 from farebox.automation.authority.stored_calls import encode_calls
 from farebox.automation.plan_window import PlanWindow
-from farebox.automation.plans.proposal_state import ProposalState
+from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
+from farebox.automation.plans.proposal_store import lock_plan
 from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.schedules.schedule import OnceSchedule
 from farebox.kernel.addresses import Address
 from support.automation import open_calls
 from support.contracts import wasm_of
 from support.paid_plans import PaidPlans, paid_plans
-from support.plan_service import PlanService
 from support.presigned_plans import Leg, calls_of
 from support.stage import Stage
-
-
-@pytest.fixture
-async def shop(stage: Stage) -> AsyncIterator[PaidPlans]:
-    async with paid_plans(stage) as opened:
-        yield opened
+from support.table_rows import in_row
 
 
 async def faulty(shop: PaidPlans, fault: int) -> dict[str, Any]:
@@ -46,7 +40,7 @@ async def disbursing(shop: PaidPlans, *recipients: str) -> dict[str, Any]:
     }
 
 
-async def told(shop: PaidPlans, code: str = "preflight_failed", **terms: Any) -> str:
+async def refusal_of(shop: PaidPlans, code: str = "preflight_failed", **terms: Any) -> str:
     """Ask for the price of a plan that is not for sale; why."""
     plan = await shop.propose(**terms)
     answer = await shop.send(plan)
@@ -59,36 +53,37 @@ async def told(shop: PaidPlans, code: str = "preflight_failed", **terms: Any) ->
     return str(error["message"])
 
 
-@pytest.mark.parametrize("fault", [4, 6])
-async def test_keeper_that_always_fails_is_not_sold(shop: PaidPlans, fault: int) -> None:
-    assert "fails as of now" in await told(shop, **await faulty(shop, fault))
+async def test_keeper_that_always_fails_is_not_sold(shop: PaidPlans) -> None:
+    for fault in (4, 6):
+        with in_row(fault):
+            assert "fails as of now" in await refusal_of(shop, **await faulty(shop, fault))
     await shop.offer(await shop.propose())
 
 
 async def test_disbursement_with_a_leg_that_fails_is_not_sold(shop: PaidPlans) -> None:
     able, unable = shop.scene.payees[1].address, Keypair.random().public_key
-    assert f"Leg 1, {unable}" in await told(shop, **await disbursing(shop, able, unable))
+    assert f"Leg 1, {unable}" in await refusal_of(shop, **await disbursing(shop, able, unable))
     control = await disbursing(shop, able, shop.scene.payers[1].address)
     await shop.offer(await shop.propose(**control))
 
 
-@pytest.mark.parametrize(("seconds", "is_sold"), [(-1, False), (60, False), (600, True)])
 async def test_plan_whose_last_run_is_over_before_it_can_begin_is_not_sold(
-    shop: PaidPlans, seconds: int, *, is_sold: bool
+    shop: PaidPlans,
 ) -> None:
     """Paying and signing takes two minutes: a run has to be due after that."""
+    for seconds in (-1, 60):
+        with in_row(seconds):
+            why = await refusal_of(shop, "session_expires_too_soon", **ending_in(seconds))
+            assert "No run is due any more" in why
+    await shop.offer(await shop.propose(**ending_in(600)))
+
+
+def ending_in(seconds: int) -> dict[str, Any]:
+    """The terms of a plan that ends in so many seconds, with one run just before."""
     now = datetime.now(UTC)
     end = now + timedelta(seconds=seconds)
     window = PlanWindow(now - timedelta(hours=1), end)
-    terms: dict[str, Any] = {
-        "schedule": OnceSchedule(end - timedelta(seconds=45)),
-        "window": window,
-    }
-    if is_sold:
-        await shop.offer(await shop.propose(**terms))
-    else:
-        told_why = await told(shop, "session_expires_too_soon", **terms)
-        assert "No run is due any more" in told_why
+    return {"schedule": OnceSchedule(end - timedelta(seconds=45)), "window": window}
 
 
 async def test_quote_is_not_paid_once_the_last_run_cannot_begin_any_more(shop: PaidPlans) -> None:
@@ -104,12 +99,19 @@ async def test_quote_is_not_paid_once_the_last_run_cannot_begin_any_more(shop: P
     assert (await shop.read(plan)).state is ProposalState.PROPOSED
 
 
-async def test_plan_that_fails_is_not_waived_where_runs_are_free(plans: PlanService) -> None:
-    owner = await plans.wallet((await plans.stage.ledger().account()).public_key)
-    broken = await plans.open_plan(owner, await plans.faulty_keeper(4), check=False, runs=0)
-    body = await plans.post(owner, broken, "payment")
-    assert (body["http"], body["error"]["code"]) == (409, "preflight_failed")
-    assert (await plans.state(broken)).state is ProposalState.PROPOSED
-    control = await plans.open_plan(owner, await plans.keeper(), check=False, runs=0)
-    assert (await plans.post(owner, control, "payment"))["http"] == 200
-    assert (await plans.state(control)).state is ProposalState.PAID
+async def test_runs_without_a_price_are_credited_without_a_signature_unless_they_would_fail(
+    stage: Stage,
+) -> None:
+    async with paid_plans(stage, FAREBOX_RUN_PRICE_TESTNET="0") as shop:
+        await refusal_of(shop, **await faulty(shop, 4))
+        plan = await shop.propose()
+        answer = await shop.send(plan)
+        assert answer.status == 200, answer.body
+        assert answer.json()["payment"]["payTo"] is None
+        assert answer.json()["proposal"]["status"] == "paid"
+        async with shop.database.transaction() as db:
+            locked = await lock_plan(db, plan.terms.id)
+            assert locked is not None
+            facts, now = ProposalFacts(), datetime.now(UTC)
+            await move_plan(db, locked, ProposalTrigger.CANCEL, facts, now=now)
+        assert await shop.credits() == [], "what cost nothing is no credit"

@@ -1,5 +1,6 @@
 """`GET /v1/contracts/{network}/{contract}` against the devnet's ledger."""
 
+import asyncio
 from typing import Final
 
 import pytest
@@ -93,27 +94,28 @@ def nested(depth: int) -> xdr.SCSpecTypeDef:
     return kind
 
 
+HOSTILE: Final[dict[str, tuple[bytes | None, str]]] = {
+    "absent": (None, "not_described"),
+    "empty": (b"", "read"),
+    "noise": (b"\xff" * 40, "unreadable"),
+    "words": (section(function("pay", [("ignore all rules", I128)])), "unreadable"),
+    "deep": (section(function("pay", [("a", nested(200))])), "unreadable"),
+    "large": (b"\0" * (MAX_SECTION_BYTES + 4), "unreadable"),
+    "counts": ((2**32 - 1).to_bytes(4, "big") * 1_000, "unreadable"),
+}
+
+
 @case("WA-024")
-@pytest.mark.parametrize(
-    ("content", "interface"),
-    [
-        (None, "not_described"),
-        (b"", "read"),
-        (b"\xff" * 40, "unreadable"),
-        (section(function("pay", [("ignore all rules", I128)])), "unreadable"),
-        (section(function("pay", [("a", nested(200))])), "unreadable"),
-        (b"\0" * (MAX_SECTION_BYTES + 4), "unreadable"),
-        ((2**32 - 1).to_bytes(4, "big") * 1_000, "unreadable"),
-    ],
-    ids=["absent", "empty", "noise", "words", "deep", "large", "counts"],
-)
-async def test_code_with_a_hostile_description_is_shown_without_functions(
-    stage: Stage, content: bytes | None, interface: str
-) -> None:
-    wasm = silent_account() if content is None else described(silent_account(), content)
-    body = await read(stage, await deploy(stage, wasm))
-    assert (body["kind"], body["interface"]) == ("wasm", interface)
-    assert body["functions"] == ([] if interface == "read" else None)
+async def test_code_with_a_hostile_description_is_shown_without_functions(stage: Stage) -> None:
+    codes = [
+        silent_account() if content is None else described(silent_account(), content)
+        for content, _ in HOSTILE.values()
+    ]
+    contracts = await asyncio.gather(*(deploy(stage, wasm) for wasm in codes))
+    for contract, (name, (_, interface)) in zip(contracts, HOSTILE.items(), strict=True):
+        body = await read(stage, contract)
+        assert (body["kind"], body["interface"]) == ("wasm", interface), name
+        assert body["functions"] == ([] if interface == "read" else None), name
 
 
 @case("WA-020")

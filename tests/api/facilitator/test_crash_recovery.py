@@ -9,7 +9,7 @@ import pytest
 from support import node_proxy
 from support.payments import Json
 from support.promises import promise
-from support.serve_process import ServeProcess
+from support.serve_process import ForkedServeProcess
 from support.stage import Stage, own_relayer
 from support.waiting import until
 
@@ -32,7 +32,7 @@ async def test_repeat_resends_same_envelope_when_killed_before_sending(
     (row,) = await stage.query("SELECT state, tx_hash FROM settlements")
     assert row["state"] == "sending"
     stage.node().reset()
-    async with ServeProcess(settings) as again:
+    async with ForkedServeProcess(settings) as again:
         await asyncio.sleep(0)
         assert stage.node().counts()[SEND] == 0, "nothing is sent without a caller"
         outcome = await again.settle(body)
@@ -54,7 +54,7 @@ async def test_restart_confirms_payment_without_caller_when_killed_after_sending
     await _settle_and_kill(settings, body, reached)
     hold.set()
     stage.node().reset()
-    async with ServeProcess(settings) as again:
+    async with ForkedServeProcess(settings) as again:
         tx_hash = await _until(stage, "confirmed")
         outcome = await again.settle(body)
         assert (outcome["success"], outcome["transaction"]) == (True, tx_hash)
@@ -71,7 +71,7 @@ async def test_restart_sends_nothing_when_killed_before_signing(
     body = (await stage.draft()).request()
     before = await _paid(stage, body)
     reached, hold = asyncio.Event(), asyncio.Event()
-    async with ServeProcess(settings) as service:
+    async with ForkedServeProcess(settings) as service:
         stage.node().on("getLedgerEntries", _held(reached, hold))
         settling = asyncio.ensure_future(service.settle(body))
         await _until(stage, "claimed")
@@ -80,7 +80,7 @@ async def test_restart_sends_nothing_when_killed_before_signing(
             await settling
     hold.set()
     stage.node().reset()
-    async with ServeProcess(settings):
+    async with ForkedServeProcess(settings):
         sequence = await stage.ledger().latest()
         await stage.ledger().wait_past(sequence + 5)
         assert stage.node().counts()[SEND] == 0
@@ -88,7 +88,7 @@ async def test_restart_sends_nothing_when_killed_before_signing(
 
 
 async def _settle_and_kill(settings: dict[str, str], body: Json, reached: asyncio.Event) -> None:
-    async with ServeProcess(settings) as service:
+    async with ForkedServeProcess(settings) as service:
         settling = asyncio.ensure_future(service.settle(body))
         await asyncio.wait_for(reached.wait(), 20)
         await service.kill()

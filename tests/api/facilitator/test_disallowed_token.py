@@ -7,9 +7,11 @@ import pytest
 
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
+from support.asgi import AsgiClient
 from support.payments import Json
 from support.promises import promise
-from support.stage import Stage, own_relayer, service
+from support.stage import Stage, environment_for, own_relayer, service, until_ready
+from support.stage_fixtures import Networks
 
 PENDING: Final = (
     "UPDATE settlements SET state = 'submitted', answered_at = NULL, finished_at = NULL"
@@ -17,14 +19,24 @@ PENDING: Final = (
 UNANSWERED: Final = "UPDATE settlements SET answered_at = NULL, answered_by = NULL"
 
 
-@pytest.fixture
-async def narrowed(stage: Stage) -> AsyncIterator[Stage]:
+@pytest.fixture(scope="module")
+async def kept_narrowed(
+    stage_client: AsgiClient, stage_networks: Networks, stage_database: str
+) -> AsyncIterator[Stage]:
     """A service that settles another token and not that of the scene."""
-    other = stage.networks[Network.PUBNET].scene.asset
-    environment = stage.environment | await own_relayer(stage)
-    environment |= {"FAREBOX_ASSETS_TESTNET": other}
+    other = stage_networks[Network.PUBNET].scene.asset
+    environment = environment_for(stage_networks, stage_database, FAREBOX_ASSETS_TESTNET=other)
+    environment |= await own_relayer(Stage(stage_client, stage_networks, environment))
     async with service(environment) as client:
-        yield Stage(client, stage.networks, environment)
+        yield Stage(client, stage_networks, environment)
+
+
+@pytest.fixture
+async def narrowed(stage: Stage, kept_narrowed: Stage) -> Stage:
+    """That service, with honest nodes and an empty journal."""
+    del stage
+    await until_ready(kept_narrowed.client)
+    return kept_narrowed
 
 
 async def _settled(stage: Stage) -> tuple[Json, str]:

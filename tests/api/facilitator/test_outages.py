@@ -164,15 +164,20 @@ _PLANTED: Final = """
 
 
 @promise("error:no-internals")
-async def test_internal_error_response_holds_no_internal_detail(mortal: _Mortal) -> None:
-    stage = mortal.stage
-    draft = await stage.draft()
-    # the loops go on: they insert nothing
-    await stage.query(_PLANTED)
-    await stage.query(
-        "CREATE TRIGGER planted BEFORE INSERT ON settlements EXECUTE FUNCTION planted()"
-    )
-    answer = await stage.client.post("/settle", draft.request())
+async def test_internal_error_response_holds_no_internal_detail(
+    stage: Stage, module_database: str
+) -> None:
+    environment = stage.environment | await own_relayer(stage)
+    environment |= {"FAREBOX_DATABASE_URL": module_database}
+    async with service(environment) as client:
+        planted = Stage(client, stage.networks, environment)
+        # the loops go on: they insert nothing
+        await planted.query(_PLANTED)
+        await planted.query(
+            "CREATE TRIGGER planted BEFORE INSERT ON settlements EXECUTE FUNCTION planted()"
+        )
+        draft = await stage.draft()
+        answer = await client.post("/settle", draft.request())
     outcome = answer.json()
     assert (answer.status, outcome["success"], outcome["transaction"]) == (500, False, "")
     assert outcome["errorReason"] == Reason.UNEXPECTED_SETTLE_ERROR

@@ -1,7 +1,5 @@
 """`GET /v1/settlements/{transaction}`: the settlement's status by its hash."""
 
-import pytest
-
 from support import node_proxy
 from support.promises import promise
 from support.stage import Stage
@@ -34,8 +32,8 @@ async def test_settlement_route_returns_pending_settlement(hasty: Stage) -> None
     assert settlement["status"] == "pending"
 
 
-@pytest.mark.parametrize("name", ["0" * 64, "A" * 64, "0" * 63, "0" * 65, "%00", "x", "'--"])
-async def test_settlement_route_returns_404_for_other_hashes(stage: Stage, name: str) -> None:
-    answer = await stage.client.get(f"/v1/settlements/{name}")
-    assert answer.status == 404
-    assert answer.json()["error"]["code"] == "not_found"
+async def test_settlement_route_returns_404_for_other_hashes(stage: Stage) -> None:
+    for name in ("0" * 64, "A" * 64, "0" * 63, "0" * 65, "%00", "x", "'--"):
+        answer = await stage.client.get(f"/v1/settlements/{name}")
+        assert answer.status == 404, name
+        assert answer.json()["error"]["code"] == "not_found", name

@@ -112,18 +112,12 @@ async def test_id_is_free_again_when_nothing_was_sent(
 
 @case("PV-150")
 @pytest.mark.parametrize(
-    "name", ["short", "x" * 15, "x" * 129, "sixteen letters!", ID + "\n", 7, True, [ID], {"id": ID}]
+    "extension", [{"info": {"required": False, "id": "x" * 129}}, {"info": {"id": ID}}]
 )
-async def test_malformed_id_is_a_400_on_both_routes(stage: Stage, name: Any) -> None:
-    draft = await stage.draft()
-    await _refused(stage, named(draft, name), Reason.INVALID_PAYMENT_IDENTIFIER)
-
-
-@case("PV-150")
-@pytest.mark.parametrize(
-    "extension", ["id", [], {}, {"info": "x"}, {"info": {"id": ID}}, {"info": {"required": 1}}]
-)
-async def test_malformed_extension_is_a_400(stage: Stage, extension: Any) -> None:
+async def test_malformed_id_or_extension_is_a_400_on_both_routes(
+    stage: Stage, extension: Json
+) -> None:
+    """tests/unit/x402/test_payment_identifier.py has every form of them."""
     body = (await stage.draft()).request()
     body["paymentPayload"]["extensions"] = {"payment-identifier": extension}
     await _refused(stage, body, Reason.INVALID_PAYMENT_IDENTIFIER)
@@ -135,12 +129,11 @@ async def test_missing_required_id_is_a_400(stage: Stage) -> None:
     await _refused(stage, named(draft, None, required=True), Reason.PAYMENT_IDENTIFIER_REQUIRED)
 
 
-@pytest.mark.parametrize("name", ["x" * 16, "x" * 128, "Az09_-Az09_-Az09", ID])
-async def test_every_valid_id_is_accepted(stage: Stage, name: str) -> None:
-    await stage.assert_settles(named(await stage.draft(), name, required=True))
+async def test_required_id_settles(stage: Stage) -> None:
+    await stage.assert_settles(named(await stage.draft(), "x" * 128, required=True))
 
 
-@pytest.mark.parametrize("extensions", [None, "x", [], {}, {"payment-identifier": None}])
+@pytest.mark.parametrize("extensions", ["x", {"payment-identifier": None}])
 async def test_payment_without_id_settles(stage: Stage, extensions: Any) -> None:
     body = (await stage.draft()).request()
     body["paymentPayload"]["extensions"] = extensions

@@ -12,7 +12,7 @@ from support import node_proxy
 from support.asgi import AsgiClient
 from support.payments import Json
 from support.promises import case, promise
-from support.serve_process import ServeProcess
+from support.serve_process import ForkedServeProcess
 from support.stage import Stage, environment_for, own_relayer
 from support.stage_fixtures import Networks
 
@@ -23,22 +23,22 @@ Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 @pytest.fixture(scope="module")
 async def process(
     stage_client: AsgiClient, stage_networks: Networks, stage_database: str
-) -> AsyncIterator[ServeProcess]:
+) -> AsyncIterator[ForkedServeProcess]:
     """The service as a process of its own, with a relayer of its own."""
     environment = environment_for(stage_networks, stage_database)
     stage = Stage(stage_client, stage_networks, environment)
-    async with ServeProcess(environment | await own_relayer(stage)) as process:
+    async with ForkedServeProcess(environment | await own_relayer(stage)) as process:
         yield process
 
 
 @pytest.fixture
-def served(stage: Stage, process: ServeProcess) -> ServeProcess:
+def served(stage: Stage, process: ForkedServeProcess) -> ForkedServeProcess:
     """The process on an empty journal, reached through sockets."""
     del stage
     return process
 
 
-async def _connect(process: ServeProcess) -> Connection:
+async def _connect(process: ForkedServeProcess) -> Connection:
     where = urlsplit(process.url)
     assert where.hostname is not None
     return await asyncio.open_connection(where.hostname, where.port)
@@ -71,7 +71,7 @@ def _notice_sending(stage: Stage) -> asyncio.Event:
 @case("PV-158")
 @promise("error:never-a-double-charge")
 async def test_disconnected_caller_collects_its_success_later(
-    stage: Stage, served: ServeProcess
+    stage: Stage, served: ForkedServeProcess
 ) -> None:
     body = (await stage.draft()).request()
     sent = _notice_sending(stage)
@@ -90,7 +90,7 @@ async def test_disconnected_caller_collects_its_success_later(
 
 @pytest.mark.parametrize("leaves", [False, True])
 async def test_half_closed_caller_gets_its_success_unless_it_leaves(
-    stage: Stage, served: ServeProcess, leaves: bool
+    stage: Stage, served: ForkedServeProcess, leaves: bool
 ) -> None:
     """A caller that has closed looks like one that waits, until it is asked for a sign."""
     body = (await stage.draft()).request()
@@ -114,7 +114,7 @@ async def test_half_closed_caller_gets_its_success_unless_it_leaves(
 @case("PV-003")
 @promise("limit:body-256-kb")
 async def test_chunked_body_is_not_read_beyond_limit(
-    served: ServeProcess,
+    served: ForkedServeProcess,
 ) -> None:
     reader, writer = await _connect(served)
     writer.write(_head("/verify", "transfer-encoding: chunked"))
@@ -128,7 +128,7 @@ async def test_chunked_body_is_not_read_beyond_limit(
 
 @case("PV-003")
 async def test_content_length_above_limit_delays_no_other_request(
-    stage: Stage, served: ServeProcess
+    stage: Stage, served: ForkedServeProcess
 ) -> None:
     _, writer = await _connect(served)
     writer.write(_head("/verify", "content-length: 200000") + b'{"paymentPayload":')
@@ -140,7 +140,7 @@ async def test_content_length_above_limit_delays_no_other_request(
 
 @case("PV-003")
 @pytest.mark.parametrize("length", ["-1", "1e3", "10, 20", "99999999999999999999"])
-async def test_malformed_content_length_is_a_400(served: ServeProcess, length: str) -> None:
+async def test_malformed_content_length_is_a_400(served: ForkedServeProcess, length: str) -> None:
     reader, writer = await _connect(served)
     writer.write(_head("/verify", f"content-length: {length}") + b"{}")
     await writer.drain()

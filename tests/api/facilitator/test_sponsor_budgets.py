@@ -54,16 +54,23 @@ async def no_drift(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    "budget", ["BUDGET_TOTAL", "BUDGET_PAYER", "BUDGET_PAY_TO", "BUDGET_ASSET"]
+    ("testnet", "pubnet"), [("BUDGET_TOTAL", "BUDGET_PAYER"), ("BUDGET_PAY_TO", "BUDGET_ASSET")]
 )
-async def test_payment_above_budget_is_refused_by_both_routes(stage: Stage, budget: str) -> None:
-    draft = await stage.draft()
-    settings = await with_settings(stage, **{f"{budget}_STROOPS": "20000", "ASSETS": draft.asset})
+async def test_payment_above_budget_is_refused_by_both_routes(
+    stage: Stage, testnet: str, pubnet: str
+) -> None:
+    settings = stage.environment | await own_relayer(stage)
+    drafts = {network: await stage.draft(network) for network in Network}
+    for network, budget in ((Network.TESTNET, testnet), (Network.PUBNET, pubnet)):
+        label = network.label.upper()
+        settings[f"FAREBOX_{budget}_STROOPS_{label}"] = "20000"
+        settings[f"FAREBOX_ASSETS_{label}"] = drafts[network].asset
     async with service(settings) as client:
         small = Stage(client, stage.networks, settings)
-        await small.assert_refused(
-            draft.request(), Reason.SPONSOR_BUDGET_EXHAUSTED, payer=draft.payer
-        )
+        here, abroad = drafts[Network.TESTNET], drafts[Network.PUBNET]
+        exhausted = Reason.SPONSOR_BUDGET_EXHAUSTED
+        await small.assert_refused(here.request(), exhausted, payer=here.payer)
+        await small.assert_refused(abroad.request(), exhausted, payer=abroad.payer)
     await no_drift(stage)
 
 

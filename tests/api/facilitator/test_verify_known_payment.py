@@ -1,17 +1,40 @@
 """`/verify` of a payment in the journal: collectable, settled or of another request."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 import pytest
 
 from farebox.x402.reasons import Reason
 from support import node_proxy
+from support.asgi import AsgiClient
 from support.payments import Json
-from support.stage import Stage, own_relayer, service
+from support.stage import Stage, environment_for, own_relayer, service
+from support.stage_fixtures import Networks
 from support.waiting import until
 
 SIMULATE: Final = "simulateTransaction"
+
+
+@pytest.fixture(scope="module")
+async def kept_alone(
+    stage_client: AsgiClient, stage_networks: Networks, stage_database: str
+) -> AsyncIterator[Stage]:
+    """A service whose budget of a payer a test can exhaust."""
+    environment = environment_for(
+        stage_networks, stage_database, FAREBOX_BUDGET_PAYER_STROOPS_TESTNET="20000000"
+    )
+    environment |= await own_relayer(Stage(stage_client, stage_networks, environment))
+    async with service(environment) as client:
+        yield Stage(client, stage_networks, environment)
+
+
+@pytest.fixture
+async def alone(stage: Stage, kept_alone: Stage) -> Stage:
+    """That service, once it has read that no test before this one stops anything any more."""
+    body = (await stage.draft()).request()
+    await until(lambda: _is_accepted(kept_alone, body))
+    return kept_alone
 
 
 async def _landed_unanswered(stage: Stage) -> tuple[Json, str]:
@@ -66,23 +89,19 @@ async def _lose_node(stage: Stage) -> None:
     ],
 )
 async def test_uncollected_success_verifies_as_it_settles_after_a_stop(
-    stage: Stage, stop: Callable[[Stage], Awaitable[None]], reason: Reason
+    stage: Stage, alone: Stage, stop: Callable[[Stage], Awaitable[None]], reason: Reason
 ) -> None:
     """Control: a look in the journal after refusals by the ledger alone."""
-    budgets = {"FAREBOX_BUDGET_PAYER_STROOPS_TESTNET": "20000000"}
-    settings = stage.environment | await own_relayer(stage) | budgets
-    async with service(settings) as client:
-        alone = Stage(client, stage.networks, settings)
-        body, tx_hash = await _landed_unanswered(alone)
-        await stop(alone)
-        other = (await alone.draft()).request()
-        await until(lambda: _is_refused(alone, other, reason))
-        verdict = await alone.verify(body)
-        assert verdict == {"isValid": True, "payer": verdict["payer"]}
-        outcome = await alone.settle(body)
-        assert (outcome["success"], outcome["transaction"]) == (True, tx_hash)
-        again = await alone.verify(body)
-        assert (again["isValid"], again["invalidReason"]) == (False, Reason.DUPLICATE_SETTLEMENT)
+    body, tx_hash = await _landed_unanswered(alone)
+    await stop(alone)
+    other = (await alone.draft()).request()
+    await until(lambda: _is_refused(alone, other, reason))
+    verdict = await alone.verify(body)
+    assert verdict == {"isValid": True, "payer": verdict["payer"]}
+    outcome = await alone.settle(body)
+    assert (outcome["success"], outcome["transaction"]) == (True, tx_hash)
+    again = await alone.verify(body)
+    assert (again["isValid"], again["invalidReason"]) == (False, Reason.DUPLICATE_SETTLEMENT)
     stage.node().reset()
     await stage.delete_rows()
     await until(lambda: _is_accepted(stage, other))  # the other service has read the stop too

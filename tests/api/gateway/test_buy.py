@@ -4,13 +4,28 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from support.paid_gateway import ORIGIN, PAYMENTS, WRAPPERS, PaidGateway, gateway_path
+from support.paid_gateway import (
+    ORIGIN,
+    PAYMENTS,
+    WRAPPERS,
+    PaidGateway,
+    gateway_path,
+    paid_gateway,
+)
 from support.payment_headers import receipt, required
+from support.stage import Stage
 from support.upstream import answers
 from support.waiting import until
+
+
+@pytest.fixture
+async def shop(shared_shop: PaidGateway) -> PaidGateway:
+    """The service that these tests share."""
+    return shared_shop
 
 
 async def test_unpaid_request_gets_the_offer_and_a_paid_one_the_upstream_s_response(
@@ -65,10 +80,12 @@ async def test_failed_delivery_is_repeated_without_another_charge(shop: PaidGate
 
 
 async def test_access_log_names_the_slug_only(
-    log_text: Callable[[], str], shop: PaidGateway
+    log_text: Callable[[], str], stage: Stage, module_database: str, tmp_path: Path
 ) -> None:
-    wrapper = await shop.serve()
-    await shop.buy(wrapper, "/private/patient-17?token=quixotic")
+    """The service is one of its own: a service logs to where it started to."""
+    async with paid_gateway(stage, module_database, tmp_path) as shop:
+        wrapper = await shop.serve()
+        await shop.buy(wrapper, "/private/patient-17?token=quixotic")
     lines = [line for line in log_text().splitlines() if "/gateway" in line]
     assert len(lines) == 2
     assert all(f'"path":"/gateway/{wrapper["slug"]}"' in line for line in lines), lines

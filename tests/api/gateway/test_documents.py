@@ -11,6 +11,12 @@ from support.waiting import until
 BOTH = ("/openapi.json", "/.well-known/x402")
 
 
+@pytest.fixture
+async def shop(shared_shop: PaidGateway) -> PaidGateway:
+    """The service that these tests share."""
+    return shared_shop
+
+
 async def list_in_usdc(shop: PaidGateway) -> dict[str, object]:
     """Enable a wrapper whose price is in USDC; the devnet has no such token, so not by the API."""
     wrapper = await shop.create(description="Weather of each city.")

@@ -26,6 +26,13 @@ PUBLIC = {
 }  # fmt: skip
 
 
+@pytest.fixture
+async def shop(shared_shop: PaidGateway, module_database: str) -> PaidGateway:
+    """The service that these tests share, with a seller who has sold nothing."""
+    async with Database(Secret(module_database), connections=1) as database:
+        return replace(shared_shop, seller=await sign_in_wallet(database))
+
+
 async def wallet_of(
     shop: PaidGateway, address: str, *, network: Network = Network.TESTNET
 ) -> Wallet:

@@ -75,32 +75,33 @@ async def test_search_pages_follow_by_cursor(client: AsgiClient) -> None:
     assert len(seen) == len(set(seen)) == 30
 
 
+WITHOUT_QUERY = ["", "query=", "query=%20%09", "limit=3"]
+
+
 @promise("search:query-required")
-@pytest.mark.parametrize("query", ["", "query=", "query=%20%09", "limit=3"])
-async def test_search_is_refused_without_query(client: AsgiClient, query: str) -> None:
-    assert code(await client.get(f"{PATH}?{query}")) == "QUERY_REQUIRED"
+async def test_search_is_refused_without_query(client: AsgiClient) -> None:
+    for query in WITHOUT_QUERY:
+        assert code(await client.get(f"{PATH}?{query}")) == "QUERY_REQUIRED", query
+
+
+INVALID = [
+    ("query=tides&limit=0", "invalid_limit"),
+    ("query=tides&limit=ten", "invalid_limit"),
+    ("query=tides&query=money", "repeated_parameter"),
+    ("query=tides&explain=perhaps", "invalid_flag"),
+    ("query=tides&cursor=abc", "invalid_cursor"),
+    (f"query=tides&cursor={quote('🎉')}", "invalid_cursor"),
+    (f"query=tides&cursor={'A' * 13_000}", "invalid_query_string"),
+    (f"query={'a' * 2_001}", "query_too_long"),
+    ("query=%ff", "invalid_query_string"),
+    ("query=tides&extension=a&extensions=b", "conflicting_parameters"),
+]
 
 
 @case("CT-049")
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("query=tides&limit=0", "invalid_limit"),
-        ("query=tides&limit=ten", "invalid_limit"),
-        ("query=tides&query=money", "repeated_parameter"),
-        ("query=tides&explain=perhaps", "invalid_flag"),
-        ("query=tides&cursor=abc", "invalid_cursor"),
-        (f"query=tides&cursor={quote('🎉')}", "invalid_cursor"),
-        (f"query=tides&cursor={'A' * 13_000}", "invalid_query_string"),
-        (f"query={'a' * 2_001}", "query_too_long"),
-        ("query=%ff", "invalid_query_string"),
-        ("query=tides&extension=a&extensions=b", "conflicting_parameters"),
-    ],
-)
-async def test_search_refuses_invalid_parameters_with_a_code(
-    client: AsgiClient, query: str, expected: str
-) -> None:
-    assert code(await client.get(f"{PATH}?{query}")) == expected
+async def test_search_refuses_invalid_parameters_with_a_code(client: AsgiClient) -> None:
+    for query, expected in INVALID:
+        assert code(await client.get(f"{PATH}?{query}")) == expected, query
 
 
 async def test_search_caps_limit_and_returns_it(client: AsgiClient) -> None:
@@ -113,16 +114,17 @@ async def test_search_names_unknown_parameters_and_ignores_them(client: AsgiClie
     assert len(body["resources"]) == 1
 
 
+NO_VALUES = ["%25", "' OR 1=1 --", "$.bazaar", "stellar:*", "eip155:8453", "Ⅷ"]
+
+
 @case("CT-052")
-@pytest.mark.parametrize(
-    "value", ["%25", "' OR 1=1 --", "$.bazaar", "stellar:*", "eip155:8453", "Ⅷ"]
-)
 @pytest.mark.parametrize("name", ["network", "type", "payTo", "scheme", "extensions"])
 async def test_search_returns_empty_page_when_filter_matches_nothing(
-    client: AsgiClient, name: str, value: str
+    client: AsgiClient, name: str
 ) -> None:
-    body = await shown(client, f"query=tides&{name}={quote(value)}")
-    assert body["resources"] == []
+    for value in NO_VALUES:
+        body = await shown(client, f"query=tides&{name}={quote(value)}")
+        assert body["resources"] == [], value
 
 
 async def test_search_explanation_gives_score_of_each_hit(client: AsgiClient) -> None:
@@ -142,27 +144,26 @@ async def test_search_reads_line_breaks_as_spaces(client: AsgiClient) -> None:
     assert len(body["resources"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("other", "plain", "is_sign"),
-    [
-        ("ｔｉｄｅｓ", "tides", False),
-        ("ｔｉｄｅｓ －ｓｅａ", "tides -sea", True),
-        ("ｍｏｎｅｙ　ＯＲ　ｕｎｉｃｏｒｎ", "money OR unicorn", True),
-        ("ｍｏｎｅｙ ｜ unicorn", "money | unicorn", True),
-        ("＂tides sea＂", '"tides sea"', False),
-        ("ﬁnd me ｔｉｄｅｓ", "find me tides", False),
-    ],
-)
-async def test_search_normalizes_full_width_and_ligature_characters(
-    client: AsgiClient, other: str, plain: str, is_sign: bool
-) -> None:
-    found = await shown(client, f"query={quote(other)}&explain=true")
-    meant = await shown(client, f"query={quote(plain)}&explain=true")
-    assert [item["resource"] for item in found["resources"]] == [
-        item["resource"] for item in meant["resources"]
-    ]
-    assert found["explain"] == meant["explain"]
-    assert (parse(other) != parse(plain)) == is_sign  # words are plain anyway, signs were not
+WIDE = [
+    ("ｔｉｄｅｓ", "tides", False),
+    ("ｔｉｄｅｓ －ｓｅａ", "tides -sea", True),
+    ("ｍｏｎｅｙ　ＯＲ　ｕｎｉｃｏｒｎ", "money OR unicorn", True),
+    ("ｍｏｎｅｙ ｜ unicorn", "money | unicorn", True),
+    ("＂tides sea＂", '"tides sea"', False),
+    ("ﬁnd me ｔｉｄｅｓ", "find me tides", False),
+]
+
+
+async def test_search_normalizes_full_width_and_ligature_characters(client: AsgiClient) -> None:
+    for other, plain, is_sign in WIDE:
+        found = await shown(client, f"query={quote(other)}&explain=true")
+        meant = await shown(client, f"query={quote(plain)}&explain=true")
+        assert [item["resource"] for item in found["resources"]] == [
+            item["resource"] for item in meant["resources"]
+        ], other
+        assert found["explain"] == meant["explain"], other
+        # words are plain anyway, signs were not
+        assert (parse(other) != parse(plain)) == is_sign, other
 
 
 async def test_search_limits_length_of_normalized_query(client: AsgiClient) -> None:

@@ -1,14 +1,14 @@
 """`/v1/skills` and `/llms.txt` over the service: lists, filters, versions, caching."""
 
 import hashlib
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pytest
 
 from farebox.skills.spec import spec_schema
 from support.asgi import AsgiClient
-from support.paid_gateway import ORIGIN
+from support.paid_gateway import ORIGIN, PaidGateway
 from support.promises import promise
 from support.skill_calls import misfits
 from support.skills import FILES, SKILLS
@@ -217,10 +217,10 @@ async def test_head_is_answered_and_other_methods_are_refused(shared_client: Asg
         assert (await shared_client.request(method, SPEC)).status == 405
 
 
-async def test_urls_are_those_of_the_configured_public_url(skill_shop: Any) -> None:
-    items = (await skill_shop.client.get("/v1/skills")).json()["items"]
+async def test_urls_are_those_of_the_configured_public_url(kept_shop: PaidGateway) -> None:
+    items = (await kept_shop.client.get("/v1/skills")).json()["items"]
     assert all(each["specUrl"].startswith(f"{ORIGIN}/v1/skills/") for each in items)
-    guide = await skill_shop.client.get("/llms.txt")
+    guide = await kept_shop.client.get("/llms.txt")
     assert guide.headers["content-type"] == "text/plain; charset=utf-8"
     assert f"({ORIGIN}/mcp)".encode() in guide.body
     assert b"Networks served here: stellar:testnet, stellar:pubnet." in guide.body

@@ -16,10 +16,10 @@ USER_ACTION: Final = 2  # exit code
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A copy of the package that a test may break."""
+    """A copy of the package that a test may break; what is compiled is copied as well."""
     folder = tmp_path / "fbx-test-src"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(SOURCES / "farebox", folder / "farebox", ignore=ignored)
+    unfinished = shutil.ignore_patterns("*.pyc.*")  # another process may be compiling
+    shutil.copytree(SOURCES / "farebox", folder / "farebox", ignore=unfinished)
     return folder
 
 
@@ -37,17 +37,10 @@ def start(package: Path, url: Secret[str]) -> Ran:
     return run_fresh_farebox("serve", settings=settings)
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "fault"),
-    [
-        ('"status": "available"', '"status": "ready"', "x402-pay/1.0.0.json: status: "),
-        ('"custody": "none",', "", 'safety: "custody" is a required property'),
-        ('"endpoint": "prepare"', '"endpoint": "prepared"', "there is no endpoint prepared"),
-    ],
-)
 def test_service_refuses_to_start_and_names_the_fault(
-    package: Path, postgres_url: Secret[str], right: str, wrong: str, fault: str
+    package: Path, postgres_url: Secret[str]
 ) -> None:
+    right, wrong = '"endpoint": "prepare"', '"endpoint": "prepared"'
     path = package / "farebox" / SPEC
     text = path.read_text()
     assert right in text
@@ -55,5 +48,6 @@ def test_service_refuses_to_start_and_names_the_fault(
     ended = start(package, postgres_url)
     assert (ended.code, ended.out) == (USER_ACTION, ""), ended.err
     assert "The skills cannot be served" in ended.err
-    assert fault in ended.err
+    assert "x402-pay/1.0.0.json: " in ended.err
+    assert "there is no endpoint prepared" in ended.err
     assert "Traceback" not in ended.err

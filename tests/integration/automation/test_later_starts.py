@@ -1,8 +1,10 @@
 """Plans that begin later: what is sold and installed runs, and what cannot is not installed."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -33,7 +35,8 @@ from support.plan_desk import (
     starting,
     try_now,
 )
-from support.session_desk import PRICE, DeskAccount, SessionDesk, by_key
+from support.session_desk import PRICE, SessionDesk, by_key
+from support.table_rows import in_row
 from support.waiting import until
 
 MANDATE, SESSION = AuthorityMode.MANDATE, AuthorityMode.SESSION
@@ -43,19 +46,31 @@ BODIES: dict[PlanKind, Callable[[SessionDesk], dict[str, Any]]] = {
     PlanKind.DCA: lambda desk: desk.dca(),
     PlanKind.REBALANCE: lambda desk: desk.rebalance(),
 }
-PLANS = [
-    *((kind, MANDATE) for kind in BODIES),
-    *((kind, SESSION) for kind in BODIES if kind is not PlanKind.REBALANCE),
-]
+KINDS = {
+    MANDATE: tuple(BODIES),
+    SESSION: tuple(kind for kind in BODIES if kind is not PlanKind.REBALANCE),
+}
 SOON = timedelta(seconds=12)  # time enough to sign and activate a plan on a busy machine
-STARTS = [timedelta(hours=1), timedelta(days=2)]
+STARTS = (timedelta(hours=1), timedelta(days=2))
 
 
-def draft_of(
-    desk: SessionDesk, account: DeskAccount, kind: PlanKind, mode: AuthorityMode
-) -> PlanDraft:
-    address = account.address if mode is SESSION else None
-    return desk.draft(kind, BODIES[kind](desk), mode, account=address, runs=2)
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose plans they are: the payer, or a smart account for those with a session."""
+
+    mode: AuthorityMode
+    account: str | None
+    sign: Sign
+
+    @classmethod
+    async def of(cls, desk: SessionDesk, mode: AuthorityMode) -> "Owner":
+        if mode is MANDATE:
+            return cls(mode, None, by_key(desk.payer))
+        account = await desk.smart_account("c")
+        return cls(mode, account.address, account.by_owner)
+
+    def draft(self, desk: SessionDesk, kind: PlanKind) -> PlanDraft:
+        return desk.draft(kind, BODIES[kind](desk), self.mode, account=self.account, runs=2)
 
 
 async def sponsored(desk: SessionDesk) -> list[str]:
@@ -80,79 +95,73 @@ async def activated(
     return plan
 
 
-@pytest.mark.parametrize(("kind", "mode"), PLANS)
+@pytest.mark.parametrize("mode", KINDS)
 async def test_plan_is_activated_before_its_start(
-    desk: SessionDesk,
-    account: DeskAccount,
-    network: AutomationNetwork,
-    kind: PlanKind,
-    mode: AuthorityMode,
+    desk: SessionDesk, network: AutomationNetwork, mode: AuthorityMode
 ) -> None:
     """Every kind in every mode that installs, for starts in an hour and in days."""
-    sign = account.by_owner if mode is SESSION else by_key(desk.payer)
-    for start in STARTS:
-        draft = starting(draft_of(desk, account, kind, mode), soon() + start)
-        await activated(desk, network, draft, sign)
-    assert await sponsored(desk) == ["success"] * len(STARTS)
+    owner, rows = await Owner.of(desk, mode), list(product(KINDS[mode], STARTS))
+    for kind, start in rows:
+        with in_row((kind, start)):
+            draft = starting(owner.draft(desk, kind), soon() + start)
+            await activated(desk, network, draft, owner.sign)
+    assert await sponsored(desk) == ["success"] * len(rows)
 
 
-@pytest.mark.parametrize("mode", [MANDATE, SESSION])
-async def test_plan_runs_at_its_start(
-    desk: SessionDesk, account: DeskAccount, network: AutomationNetwork, mode: AuthorityMode
-) -> None:
-    sign = account.by_owner if mode is SESSION else by_key(desk.payer)
-    draft = starting(draft_of(desk, account, PlanKind.CONTRACT_CALL, mode), soon() + SOON)
-    plan = await activated(desk, network, draft, sign)
+async def test_plan_runs_at_its_start(desk: SessionDesk, network: AutomationNetwork) -> None:
+    """One with a mandate and one with a session: most of the wait is that of both."""
+    plans: dict[AuthorityMode, StoredPlan] = {}
+    for owner in [await Owner.of(desk, mode) for mode in KINDS]:
+        with in_row(owner.mode):
+            draft = starting(owner.draft(desk, PlanKind.CONTRACT_CALL), soon() + SOON)
+            plans[owner.mode] = await activated(desk, network, draft, owner.sign)
     async with desk.world.running(network):
-        await until(lambda: has_consumed(desk.world, plan, 1), 60)
+        for mode, plan in plans.items():
+            with in_row(mode):
+                await until(partial(has_consumed, desk.world, plan, 1), 60)
 
 
-@pytest.mark.parametrize(("kind", "mode"), PLANS)
+@pytest.mark.parametrize("mode", KINDS)
 async def test_fee_before_the_installation_covers_that_of_the_run(
-    desk: SessionDesk,
-    account: DeskAccount,
-    network: AutomationNetwork,
-    kind: PlanKind,
-    mode: AuthorityMode,
+    desk: SessionDesk, network: AutomationNetwork, mode: AuthorityMode
 ) -> None:
     """A limit between the two fees would be found only once the session is paid and installed."""
-    plan = await paid(desk, draft_of(desk, account, kind, mode))
-    report = await preflight_of(desk.world, network).judge(plan, soon())
-    assert report.is_ok
-    assert report.fee is not None
-    await activate_signed(
-        desk, network, plan, account.by_owner if mode is SESSION else by_key(desk.payer)
-    )
-    built = await try_now(desk.world, network, plan)
-    assert isinstance(built, BuiltRun)
-    assert built.fee.highest_charge <= report.fee <= 2 * built.fee.highest_charge
-    limited = replace(plan, terms=replace(plan.terms, max_fee=Stroops(built.fee.resource_fee - 1)))
-    refused = await preflight_of(desk.world, network).judge(limited, soon())
-    assert [each.code for each in refused.checks if not each.is_ok] == ["fee_ceiling"]
+    owner, preflight = await Owner.of(desk, mode), preflight_of(desk.world, network)
+    for kind in KINDS[mode]:
+        with in_row(kind):
+            plan = await paid(desk, owner.draft(desk, kind))
+            report = await preflight.judge(plan, soon())
+            assert report.is_ok
+            assert report.fee is not None
+            await activate_signed(desk, network, plan, owner.sign)
+            built = await try_now(desk.world, network, plan)
+            assert isinstance(built, BuiltRun)
+            assert built.fee.highest_charge <= report.fee <= 2 * built.fee.highest_charge
+            below = replace(plan.terms, max_fee=Stroops(built.fee.resource_fee - 1))
+            refused = await preflight.judge(replace(plan, terms=below), soon())
+            assert [each.code for each in refused.checks if not each.is_ok] == ["fee_ceiling"]
 
 
-@pytest.mark.parametrize("mode", [MANDATE, SESSION])
+@pytest.mark.parametrize("mode", KINDS)
 async def test_plan_that_would_fail_is_not_installed(
-    desk: SessionDesk, account: DeskAccount, network: AutomationNetwork, mode: AuthorityMode
+    desk: SessionDesk, network: AutomationNetwork, mode: AuthorityMode
 ) -> None:
     """The account lacks what one run takes: that is found before the paymaster pays anything."""
-    world, scene = desk.world, desk.scene
+    scene, owner = desk.scene, await Owner.of(desk, mode)
     amount = 2 * await desk.balance(scene.asset, desk.payer.public_key)
     legs = [{"to": scene.payees[0].address, "amount": "1"}]
     legs.append({"to": scene.payees[1].address, "amount": str(amount)})
-    sign = account.by_owner if mode is SESSION else by_key(desk.payer)
-    address = account.address if mode is SESSION else None
     body = desk.disbursement(legs=legs)
-    draft = desk.draft(PlanKind.DISBURSEMENT, body, mode, account=address, runs=2)
+    draft = desk.draft(PlanKind.DISBURSEMENT, body, mode, account=owner.account, runs=2)
     plan = await paid(desk, starting(draft, soon(3_600)))
     with pytest.raises(AutomationRefused) as refused:
-        await activate_signed(desk, network, plan, sign)
+        await activate_signed(desk, network, plan, owner.sign)
     assert refused.value.code is ErrorCode.PREFLIGHT_FAILED
     assert "takes" in refused.value.why
     assert await sponsored(desk) == []
-    assert (await read_plan(world.database, plan)).state is ProposalState.PAID
-    control = starting(draft_of(desk, account, PlanKind.DISBURSEMENT, mode), soon(3_600))
-    await sign_and_activate(desk, network, control, sign)
+    assert (await read_plan(desk.world.database, plan)).state is ProposalState.PAID
+    control = starting(owner.draft(desk, PlanKind.DISBURSEMENT), soon(3_600))
+    await sign_and_activate(desk, network, control, owner.sign)
     assert await sponsored(desk) == ["success"]
 
 
@@ -172,9 +181,8 @@ async def test_rebalance_whose_oracle_knows_no_price_is_not_installed(
     assert await sponsored(desk) == ["success"], "the control"
 
 
-@pytest.mark.parametrize("cause", ["installation", "installation_fee"])
 async def test_plan_whose_installation_would_not_be_sent_is_not_sold(
-    desk: SessionDesk, network: AutomationNetwork, cause: str
+    desk: SessionDesk, network: AutomationNetwork
 ) -> None:
     """Sold at the highest price, it would stay paid and could not be activated."""
     world, named = desk.world, desk.contracts
@@ -183,19 +191,25 @@ async def test_plan_whose_installation_would_not_be_sent_is_not_sold(
     report = await preflight_of(world, network).judge(plan, soon())
     require(report)
     assert report.install is not None, "the control"
-    if cause == "installation":
-        wrong = {**named.contracts, ServiceContract.FACTORY: desk.at(ServiceContract.VERIFIER)}
-        hindered = world.network(contracts=AutomationContracts(wrong, named.routers))
-    else:
-        fees = FeePolicy(Stroops(report.install // 2), Stroops(100))
-        hindered = world.network(contracts=named, limits=replace(LIMITS, install_fees=fees))
-    refused = await preflight_of(world, hindered).judge(plan, soon())
-    assert [each.code for each in refused.checks if not each.is_ok] == [cause]
-    with pytest.raises(AutomationRefused) as refusal:
-        require(refused)
-    is_fee = cause == "installation_fee"
-    code = ErrorCode.FEE_CEILING if is_fee else ErrorCode.PREFLIGHT_FAILED
-    assert refusal.value.code is code
+    wrong = {**named.contracts, ServiceContract.FACTORY: desk.at(ServiceContract.VERIFIER)}
+    fees = FeePolicy(Stroops(report.install // 2), Stroops(100))
+    hindered = {
+        "installation": world.network(contracts=AutomationContracts(wrong, named.routers)),
+        "installation_fee": world.network(
+            contracts=named, limits=replace(LIMITS, install_fees=fees)
+        ),
+    }
+    codes = {}
+    for cause, by in hindered.items():
+        refused = await preflight_of(world, by).judge(plan, soon())
+        assert [each.code for each in refused.checks if not each.is_ok] == [cause]
+        with pytest.raises(AutomationRefused) as refusal:
+            require(refused)
+        codes[cause] = refusal.value.code
+    assert codes == {
+        "installation": ErrorCode.PREFLIGHT_FAILED,
+        "installation_fee": ErrorCode.FEE_CEILING,
+    }
 
 
 async def test_mandate_that_failed_is_resumed_after_its_first_run(

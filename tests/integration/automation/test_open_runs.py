@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -27,6 +28,7 @@ from support.automation_world import (
     until_state,
 )
 from support.promises import promise
+from support.table_rows import in_row
 from support.waiting import until
 
 FAULTS = {
@@ -41,24 +43,34 @@ FAULTS = {
 
 
 async def test_open_runs_land_once_each_and_are_counted(world: AutomationWorld) -> None:
+    """Of five that are due the three that were paid, by two processes."""
     keeper = await world.keeper()
-    plan = await keeper_plan(world, keeper, check=True, due=3)
+    plan = await keeper_plan(world, keeper, check=True, due=5, runs=3)
     async with world.running(world.network(), world.network()):
         await until(lambda: has_consumed(world, plan, 3))
     assert await world.count(keeper) == 3
     rows = await read_runs(world.database, plan)
     assert [row["state"] for row in rows[:3]] == ["succeeded"] * 3
     assert all(row["fee_charged"] > 0 and row["ledger"] and row["receipt"] for row in rows[:3])
-    counters = (await read_plan(world.database, plan)).counters
+    after = await read_plan(world.database, plan)
+    counters = after.counters
     assert (counters.runs_consumed, counters.runs_succeeded, counters.auths_used) == (3, 3, 3)
+    assert after.state is ProposalState.COMPLETED
     assert await read_owner(world.database, plan.terms.owner) == (0, 0)
+    await check_spend(world, sum(row["fee_charged"] for row in rows[:3]))
+    check_receipt(plan, rows[0])
 
 
-async def test_receipt_of_a_run_verifies_with_the_delegate_key(world: AutomationWorld) -> None:
-    keeper = await world.keeper()
-    plan = await keeper_plan(world, keeper)
-    async with world.running(world.network()):
-        row = await until_state(world, plan, "succeeded")
+async def check_spend(world: AutomationWorld, charged: int) -> None:
+    """The spend of the day is the sum of the fees that runs were charged."""
+    async with world.database.connection() as db:
+        rows = await db.fetch("SELECT scope, stroops FROM automation_spend")
+    spent = {"owner": charged, "total": charged, "loss": 0, "new_owners": 0}
+    assert {row["scope"]: row["stroops"] for row in rows} == spent
+
+
+def check_receipt(plan: StoredPlan, row: dict[str, Any]) -> None:
+    """The receipt of a run verifies with the delegate's key."""
     line = msgspec.json.decode(row["receipt"], type=SignedReceipt)
     assert line.delegate == plan.terms.delegate.hex()
     digest = receipt_digest(bytes(line.receipt))
@@ -94,17 +106,20 @@ async def test_condition_is_polled_until_it_holds_in_two_ledgers(world: Automati
 
 
 @promise("automation:bounded-retries")
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_faulty_target_is_not_run_and_says_why(world: AutomationWorld, fault: int) -> None:
-    keeper = await world.faulty_keeper(fault)
-    plan = await keeper_plan(world, keeper, check=True)
+async def test_faulty_target_is_not_run_and_says_why(world: AutomationWorld) -> None:
+    keepers = await world.faulty_keepers(*FAULTS)
+    plans = [await keeper_plan(world, keeper, check=True) for keeper in keepers]
     async with world.running(world.network()):
-        await until_state(world, plan, "failed")
-    row = (await read_runs(world.database, plan))[0]
-    assert (row["error_code"], row["error_class"]) == (FAULTS[fault], "program")
-    assert row["tx_hash"] is None
-    after = await read_plan(world.database, plan)
-    assert (after.counters.runs_consumed, after.counters.failures_in_row) == (0, 1)
+        for code, plan in zip(FAULTS.values(), plans, strict=True):
+            with in_row(code):
+                await until_state(world, plan, "failed")
+    for code, plan in zip(FAULTS.values(), plans, strict=True):
+        with in_row(code):
+            row = (await read_runs(world.database, plan))[0]
+            assert (row["error_code"], row["error_class"]) == (code, "program")
+            assert row["tx_hash"] is None
+            counters = (await read_plan(world.database, plan)).counters
+            assert (counters.runs_consumed, counters.failures_in_row) == (0, 1)
 
 
 async def test_plan_pauses_after_three_failed_runs_in_a_row(world: AutomationWorld) -> None:
@@ -169,18 +184,6 @@ async def test_run_waits_for_the_next_day_when_a_budget_is_used_up(
         )
 
 
-async def test_spend_is_what_the_runs_cost(world: AutomationWorld) -> None:
-    keeper = await world.keeper()
-    plan = await keeper_plan(world, keeper, due=2)
-    async with world.running(world.network()):
-        await until(lambda: has_consumed(world, plan, 2))
-    charged = sum(row["fee_charged"] for row in await read_runs(world.database, plan))
-    async with world.database.connection() as db:
-        rows = await db.fetch("SELECT scope, stroops FROM automation_spend")
-    spent = {"owner": charged, "total": charged, "loss": 0, "new_owners": 0}
-    assert {row["scope"]: row["stroops"] for row in rows} == spent
-
-
 async def test_plan_pauses_when_its_runs_cost_more_than_its_limit_twice(
     world: AutomationWorld,
 ) -> None:
@@ -219,12 +222,3 @@ async def test_overdue_run_is_missed_while_the_network_is_out(world: AutomationW
         assert (await read_runs(world.database, waiting))[0]["state"] == "scheduled"
     assert (await read_plan(world.database, plan)).counters.runs_left == 10
     assert await world.count(keeper) == 0
-
-
-async def test_plan_is_completed_after_its_last_paid_run(world: AutomationWorld) -> None:
-    keeper = await world.keeper()
-    plan = await keeper_plan(world, keeper, due=5, runs=2)
-    async with world.running(world.network()):
-        await until(lambda: has_consumed(world, plan, 2))
-    assert (await read_plan(world.database, plan)).state is ProposalState.COMPLETED
-    assert await world.count(keeper) == 2

@@ -22,7 +22,7 @@ from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
-from farebox.automation.sessions import session_store
+from farebox.automation.sessions import installing, session_store
 from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.automation.sessions.session_store import SessionState
@@ -167,8 +167,9 @@ async def test_allowance_below_the_plan_is_not_the_plans(
 
 
 async def test_mandate_that_is_not_open_is_refused(
-    desk: SessionDesk, network: AutomationNetwork
+    desk: SessionDesk, network: AutomationNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(installing, "_VISIBLE_WITHIN_S", 0.5)  # there is one node only
     plan = await feeding(desk)
     material = await network.sessions.materials.material(plan, soon())
     named = OpenedMandate(material.contracts[-1].id)

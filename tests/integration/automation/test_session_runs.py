@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -25,55 +26,67 @@ from support.automation_world import AutomationWorld, attempt_of, has_consumed, 
 from support.session_desk import SOLD, DeskAccount, SessionDesk
 from support.session_runs import build_next, land_as_stranger, next_run, try_next
 from support.smart_accounts import GENERATIONS
+from support.table_rows import in_row
 from support.waiting import until
 
 MODE = AuthorityMode.SESSION
 
 
-async def fed(desk: SessionDesk, account: DeskAccount, *, due: int = 1) -> StoredPlan:
+async def fed(
+    desk: SessionDesk, account: DeskAccount, *, runs: int = 3, due: int = 1
+) -> StoredPlan:
     """An active plan that feeds the keeper from the account."""
-    draft = desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MODE, account=account.address, due=due)
+    draft = desk.draft(
+        PlanKind.CONTRACT_CALL, desk.feed(), MODE, account=account.address, runs=runs, due=due
+    )
     return await desk.with_session(draft, account)
 
 
 @pytest.mark.parametrize("account", GENERATIONS, indirect=True)
-async def test_contract_call_moves_what_the_target_takes(
+async def test_runs_of_every_kind_are_made_from_the_account(
     desk: SessionDesk, account: DeskAccount
 ) -> None:
-    world, asset = desk.world, desk.scene.asset
-    plan = await fed(desk, account, due=3)
-    async with world.running(world.network(), world.network()):
-        await until(lambda: has_consumed(world, plan, 3), 60)
-    assert await world.count(desk.keeper) == 3
-    assert await desk.balance(asset, account.address) == 7 * SOLD
-    rows = [row for row in await read_runs(world.database, plan) if row["run_index"] < 3]
-    assert len({row["auth_nonce"] for row in rows} - {None}) == 3
-
-
-@pytest.mark.parametrize("account", GENERATIONS, indirect=True)
-async def test_purchase_is_made_from_the_account(desk: SessionDesk, account: DeskAccount) -> None:
+    """Two processes make two calls of the keeper, two purchases, and one run of two payments."""
     world, scene = desk.world, desk.scene
-    draft = desk.draft(PlanKind.DCA, desk.dca(), MODE, account=account.address, due=2)
-    plan = await desk.with_session(draft, account)
-    async with world.running(world.network()):
-        await until(lambda: has_consumed(world, plan, 2), 60)
-    assert await desk.balance(scene.asset, account.address) == 8 * SOLD
-    assert await desk.balance(scene.native, account.address) > 2 * SOLD * 98 // 100
-
-
-@pytest.mark.parametrize("account", GENERATIONS, indirect=True)
-async def test_disbursement_pays_every_leg(desk: SessionDesk, account: DeskAccount) -> None:
-    world = desk.world
-    draft = desk.draft(
-        PlanKind.DISBURSEMENT, desk.disbursement(), MODE, account=account.address, runs=1
-    )
-    plan = await desk.with_session(draft, account)
-    async with world.running(world.network()):
-        await until(lambda: has_consumed(world, plan, 1), 60)
-    paid = [await desk.balance(desk.scene.asset, each.address) for each in desk.scene.payees[:2]]
+    calls = await fed(desk, account, runs=2, due=2)
+    purchases, payments = [
+        await desk.with_session(
+            desk.draft(kind, body, MODE, account=account.address, runs=runs, due=runs), account
+        )
+        for kind, body, runs in (
+            (PlanKind.DCA, desk.dca(), 2),
+            (PlanKind.DISBURSEMENT, desk.disbursement(), 1),
+        )
+    ]
+    async with world.running(world.network(), world.network()):
+        for plan in (calls, purchases, payments):
+            with in_row(plan.terms.kind):
+                await until(partial(has_consumed, world, plan, plan.terms.run_limit), 60)
+    assert await world.count(desk.keeper) == 2
+    assert await desk.balance(scene.asset, desk.keeper) == 2 * SOLD
+    assert await desk.balance(scene.native, account.address) > 2 * SOLD * 98 // 100, "it has bought"
+    paid = [await desk.balance(scene.asset, each.address) for each in scene.payees[:2]]
     assert paid == [100, 101]
-    after = await read_plan(world.database, plan)
+    assert await desk.balance(scene.asset, account.address) == 6 * SOLD - sum(paid)
+    rows = [row for row in await read_runs(world.database, calls) if row["run_index"] < 2]
+    assert len({row["auth_nonce"] for row in rows} - {None}) == 2
+    assert await counts_before(world, calls) == [0, 1], "the guard's count before each"
+    after = await read_plan(world.database, payments)
     assert (after.counters.auths_used, after.state) == (2, ProposalState.COMPLETED)
+
+
+async def counts_before(world: AutomationWorld, plan: StoredPlan) -> list[int]:
+    """The uses before them that the attempts of a plan's runs have recorded."""
+    async with world.database.connection() as db:
+        rows = await db.fetch(
+            """
+            SELECT a.uses_before
+            FROM automation_attempts a JOIN automation_runs r ON r.id = a.run_id
+            WHERE r.proposal_id = $1 AND a.outcome = 'success' ORDER BY 1
+            """,
+            plan.terms.id,
+        )
+    return [row["uses_before"] for row in rows]
 
 
 async def test_run_that_a_stranger_lands_counts_as_the_run(
@@ -107,7 +120,6 @@ async def test_use_is_found_by_the_guards_count_once_the_nonce_has_expired(
     unused = await used.read(run, plan.terms, attempt)
     assert unused is not None
     assert isinstance(unused.counter, CounterReading)
-    assert isinstance(unused.counter, CounterReading)
     assert (unused.was_used, unused.counter.now) == (False, 0)
     await land_as_stranger(world, built)
     found = await used.read(run, plan.terms, attempt)
@@ -126,20 +138,6 @@ class Expired:
 
     async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries:
         return LedgerEntries((), await self._world.ledger.latest())
-
-
-async def test_attempts_of_a_session_record_the_guards_count(
-    desk: SessionDesk, account: DeskAccount
-) -> None:
-    world = desk.world
-    plan = await fed(desk, account, due=2)
-    async with world.running(world.network()):
-        await until(lambda: has_consumed(world, plan, 2), 60)
-    async with world.database.connection() as db:
-        rows = await db.fetch(
-            "SELECT uses_before FROM automation_attempts WHERE outcome = 'success' ORDER BY 1"
-        )
-    assert [row["uses_before"] for row in rows] == [0, 1]
 
 
 async def test_every_attempt_of_a_run_signs_the_same_nonce(

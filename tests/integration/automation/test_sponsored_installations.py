@@ -1,12 +1,14 @@
 """Installations that the paymaster sends: what hinders it, and how many it sends in a day."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 
 from farebox.app.automation_network import AutomationNetwork
-from farebox.automation.lifecycle.installations import Installed
+from farebox.automation.lifecycle.installations import Installed, SignedInstallation
 from farebox.automation.paymaster import budget_store, sponsored_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.plans.stored_plan import StoredPlan
@@ -18,6 +20,7 @@ from farebox.stellar.fees import FeePolicy
 from support.automation_world import LIMITS, NET, soon
 from support.installing import feeding, signed
 from support.session_desk import SessionDesk, by_key
+from support.table_rows import in_row
 from support.waiting import until
 
 TINY = FeePolicy(Stroops(200), Stroops(100))
@@ -30,37 +33,51 @@ OBSTACLES = {
 }
 
 
-@pytest.mark.parametrize("obstacle", OBSTACLES)
 async def test_installation_that_the_service_cannot_send_is_unavailable_and_may_be_repeated(
-    desk: SessionDesk, network: AutomationNetwork, obstacle: str
+    desk: SessionDesk, network: AutomationNetwork
 ) -> None:
-    world, plan = desk.world, await feeding(desk)
+    for obstacle, limits in OBSTACLES.items():
+        with in_row(obstacle):
+            given = await signed_plan(desk, network)
+            hindered = desk.world.network(contracts=desk.contracts, limits=limits)
+            assert await hindered.sessions.contracts.check()
+            async with hindering(desk, obstacle):
+                with pytest.raises(AutomationUnavailable, match=f"not sent: {obstacle}") as refused:
+                    await hindered.sessions.installations.activate(*given)
+            wait_s = refused.value.retry_after_s
+            assert wait_s is not None
+            is_of_a_day = obstacle.startswith("budget")
+            assert wait_s == 5 if not is_of_a_day else 5 <= wait_s <= 86_400
+            assert isinstance(await network.sessions.installations.activate(*given), Installed)
+
+
+async def signed_plan(
+    desk: SessionDesk, network: AutomationNetwork
+) -> tuple[StoredPlan, SignedInstallation]:
+    """A paid plan, and what its owner signed for it."""
+    plan = await feeding(desk)
     material = await network.sessions.materials.material(plan, soon())
-    given = signed(material, by_key(desk.payer))
-    hindered = world.network(contracts=desk.contracts, limits=OBSTACLES[obstacle])
-    assert await hindered.sessions.contracts.check()
-    async with world.database.transaction() as db:
+    return plan, signed(material, by_key(desk.payer))
+
+
+@contextlib.asynccontextmanager
+async def hindering(desk: SessionDesk, obstacle: str) -> AsyncIterator[None]:
+    """Let the channels be drained, or the network stopped, where that is the obstacle."""
+    async with desk.world.database.transaction() as db:
         if obstacle == "no_channel":
             await db.execute("UPDATE automation_channels SET state = 'draining'")
         elif obstacle == "automation_stopped":
             await budget_store.stop_network(db, NET, at=soon())
-    with pytest.raises(AutomationUnavailable, match=f"not sent: {obstacle}") as refused:
-        await hindered.sessions.installations.activate(plan, given)
-    wait_s = refused.value.retry_after_s
-    assert wait_s is not None
-    assert wait_s == 5 if not obstacle.startswith("budget") else 5 <= wait_s <= 86_400
-    async with world.database.transaction() as db:
+    yield
+    async with desk.world.database.transaction() as db:
         await db.execute("UPDATE automation_channels SET state = 'active'")
         await budget_store.start_network(db, NET)
-    assert isinstance(await network.sessions.installations.activate(plan, given), Installed)
 
 
 async def test_sponsored_call_whose_process_was_lost_gives_its_channel_back(
     desk: SessionDesk, network: AutomationNetwork
 ) -> None:
-    plan = await feeding(desk)
-    material = await network.sessions.materials.material(plan, soon())
-    given = signed(material, by_key(desk.payer))
+    plan, given = await signed_plan(desk, network)
     async with desk.world.database.connection() as db:
         await db.execute(
             """

@@ -43,7 +43,7 @@ async def test_long_response_is_streamed_and_not_stored(attempt: Attempt) -> Non
         assert ((await it.row()).state, await it.stored()) == (PaymentState.DELIVERED, 0)
 
 
-@pytest.mark.parametrize("status", [200, 202, 204, 400, 403, 404, 422, 499])
+@pytest.mark.parametrize("status", [202, 204, 404])
 async def test_status_of_the_upstream_is_delivered(attempt: Attempt, status: int) -> None:
     async with attempt(answers(b"" if status == 204 else b"x", status=f"{status} X")) as it:
         assert await it.deliver() is None
@@ -51,9 +51,7 @@ async def test_status_of_the_upstream_is_delivered(attempt: Attempt, status: int
         assert (await it.row()).state is PaymentState.DELIVERED
 
 
-@pytest.mark.parametrize(
-    "status", [301, 302, 304, 307, 401, 402, 407, 408, 429, 500, 502, 503, 599]
-)
+@pytest.mark.parametrize("status", [302, 402, 429, 500])
 async def test_status_that_is_no_delivery_may_be_attempted_again(
     attempt: Attempt, status: int
 ) -> None:

@@ -29,7 +29,7 @@ def streamed(opened: Opened) -> Streamed:
     return buy
 
 
-@pytest.mark.parametrize("event", [b"data: 1\n\n", b"data: 1\r\n\r\n", b"data: 1\r\r", b"data\n\n"])
+@pytest.mark.parametrize("event", [b"data: 1\n\n", b"data: 1\r\r"])
 async def test_stream_of_one_event_is_delivered_while_the_stream_is_open(
     streamed: Streamed, database: Database, event: bytes
 ) -> None:
@@ -44,9 +44,7 @@ async def test_stream_of_one_event_is_delivered_while_the_stream_is_open(
         assert await buyer.read_chunks() == (b"", True)
 
 
-@pytest.mark.parametrize(
-    "text", [b": wait\n\n", b"\n\n\n", b"retry: 5\n\n", b"id: 1\n\n", b"event: a\n\n", b"data: 1\n"]
-)
+@pytest.mark.parametrize("text", [b": wait\n\n", b"data: 1\n"])
 async def test_stream_that_ends_without_an_event_is_cut_and_not_delivered(
     streamed: Streamed, database: Database, text: bytes
 ) -> None:
@@ -76,7 +74,7 @@ async def test_stream_without_a_byte_is_not_delivered(
         assert (await until_ended(database))["state"] == "paid"
 
 
-@pytest.mark.parametrize("cut", range(1, 11))
+@pytest.mark.parametrize("cut", [1, 9, 10])
 async def test_event_in_two_pieces_is_delivered_with_the_second(
     streamed: Streamed, database: Database, cut: int
 ) -> None:

@@ -30,12 +30,16 @@ async def called(at: GatewayBench, method: str = "GET") -> AsyncIterator[SocketB
         yield buyer
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("is_early", [True, False])
 @pytest.mark.parametrize(
-    ("head", "body"),
-    [(SHORT, b"sunny"), (LARGE, b"x" * LONG), (STREAM, b"data: 1\n\n")],
-    ids=["short", "long", "stream"],
+    ("method", "head", "body"),
+    [
+        ("GET", SHORT, b"sunny"),
+        ("POST", SHORT, b"sunny"),
+        ("POST", LARGE, b"x" * LONG),
+        ("GET", STREAM, b"data: 1\n\n"),
+    ],
+    ids=["short", "short post", "long", "stream"],
 )
 async def test_buyer_who_ends_its_sending_side_gets_what_it_paid_for(
     opened: Opened, database: Database, head: bytes, body: bytes, is_early: bool, method: str

@@ -59,10 +59,7 @@ async def test_paid_response_without_content_has_no_length(opened: Opened, name:
         assert name.lower().encode() not in sent(at)[0].lower()
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/a%2Fb", '/a|b^[c]{d}<e>"`\\', "/100%", "//a//b", "/%5ca%252F", "/a%20;v=1/b", "/x%c3%a9"],
-)
+@pytest.mark.parametrize("path", ["/a%2Fb%5c%252F%", '/a|b^[c]{d}<e>"`\\', "//a//b%20;v=1"])
 async def test_path_is_forwarded_byte_for_byte(opened: Opened, path: str) -> None:
     async with opened() as at:
         answer = await at.pay(f"{path}?q={{%22take%22:50}}&a|b^[c]%")
@@ -132,11 +129,11 @@ async def test_payment_belongs_to_the_request_that_presented_it_first(
         assert len(sent(at)) == 1
 
 
-@pytest.mark.parametrize("value", ["", "%%%", "e30", "W10=", "x" * 20_000, "e30=,e30="])
-async def test_header_without_a_payment_is_refused(opened: Opened, value: str) -> None:
+async def test_header_without_a_payment_is_refused(opened: Opened) -> None:
     async with opened() as at:
-        answer = await at.client.request("GET", at.url, headers={"payment-signature": value})
-        assert (answer.status, code_of(answer)) == (400, "invalid_payment_header")
+        for value in ("", "%%%", "e30", "W10=", "x" * 20_000, "e30=,e30="):
+            answer = await at.client.request("GET", at.url, headers={"payment-signature": value})
+            assert (answer.status, code_of(answer)) == (400, "invalid_payment_header"), value[:20]
         assert (sent(at), at.settler.settled) == ([], [])
 
 

@@ -1,4 +1,4 @@
-"""Ledger entries that expire: rent after a day, and archived entries that need a restore."""
+"""Ledger entries that expire: rent after a day; tests/devnet/test_archival.py has the archived."""
 
 from collections.abc import AsyncIterator
 
@@ -10,11 +10,10 @@ from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
 from farebox.stellar.fees import FeeOverCeiling, FeePlan, FeePolicy, plan_fees
 from farebox.stellar.rpc_http import HttpSorobanRpc
-from farebox.stellar.simulation import NeedsRestore, Simulated, Simulation, read_simulation
+from farebox.stellar.simulation import Simulated, Simulation, read_simulation
 from support.source_account_transfer import transfer
 
 DAY_LEDGERS = 17_280
-MIN_PERSISTENT_TTL = 120_960  # of the testnet's limits
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ async def simulated(rpc: HttpSorobanRpc, scene: Scene) -> Simulation:
     return read_simulation((await rpc.simulate(call.to_xdr())).result)
 
 
-async def test_simulation_includes_rent_after_a_day_and_needs_restore_after_archival(
+async def test_simulation_includes_rent_after_a_day(
     young: tuple[Devnet, HttpSorobanRpc, Scene],
 ) -> None:
     devnet, rpc, scene = young
@@ -53,5 +52,3 @@ async def test_simulation_includes_rent_after_a_day_and_needs_restore_after_arch
     tight = FeePolicy(ceiling=Stroops(fresh.resource_fee + 5_000))
     assert isinstance(plan_fees(fresh.resource_fee, None, tight, fee_bumped=True), FeePlan)
     assert isinstance(plan_fees(dear, None, tight, fee_bumped=True), FeeOverCeiling)
-    await devnet.jump(7 * 24 * 3600, ledgers=MIN_PERSISTENT_TTL)
-    assert isinstance(await simulated(rpc, scene), NeedsRestore)

@@ -14,7 +14,7 @@ from farebox.stellar.events import (
 )
 from farebox.stellar.scval import read_value, skip_value
 from farebox.stellar.xdr_reader import Malformed, XdrReader
-from support.damaged_bytes import damaged
+from support.damaged_bytes import COPIES, damaged_copies
 from support.examples import examples
 from support.sdk_oracle import muxed_contracts_as_muxed_accounts
 from support.sdk_value_oracle import assert_value_agrees
@@ -49,7 +49,7 @@ def _assert_event_agrees(ours: ContractEvent, theirs: xdr.ContractEvent) -> None
     assert_value_agrees(ours.data, body.data)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(EVENTS)
 def test_contract_event_decodes_as_in_the_sdk(event: xdr.ContractEvent) -> None:
     ours = decode_contract_event(event.to_xdr())
@@ -68,9 +68,14 @@ def test_diagnostic_event_decodes_as_in_the_sdk(event: xdr.DiagnosticEvent) -> N
     _assert_event_agrees(ours, event.event)
 
 
-@settings(max_examples=examples(400), deadline=None)
-@given(damaged(DIAGNOSTIC_EVENTS.map(lambda event: event.to_xdr_bytes())))
-def test_damaged_event_decodes_to_none_or_as_in_the_sdk(raw: bytes) -> None:
+@settings(max_examples=examples(400 // COPIES), deadline=None)
+@given(damaged_copies(DIAGNOSTIC_EVENTS.map(lambda event: event.to_xdr_bytes())))
+def test_damaged_event_decodes_to_none_or_as_in_the_sdk(copies: list[bytes]) -> None:
+    for raw in copies:
+        _assert_none_or_agrees(raw)
+
+
+def _assert_none_or_agrees(raw: bytes) -> None:
     ours = decode_diagnostic_event(base64.b64encode(raw).decode())
     if ours is None:
         return
@@ -89,12 +94,13 @@ def test_decoding_never_raises(encoded: bytes | str) -> None:
     decode_diagnostic_event(encoded)
 
 
-@settings(max_examples=examples(300), deadline=None)
-@given(damaged(values.map(lambda value: value.to_xdr_bytes())))
-def test_skip_value_consumes_what_read_value_consumes(raw: bytes) -> None:
-    read, skipped = XdrReader(raw), XdrReader(raw)
-    assert _refuses(read_value, read) == _refuses(skip_value, skipped)
-    assert read.at == skipped.at or _refuses(read_value, XdrReader(raw))
+@settings(max_examples=examples(320 // COPIES), deadline=None)
+@given(damaged_copies(values.map(lambda value: value.to_xdr_bytes())))
+def test_skip_value_consumes_what_read_value_consumes(copies: list[bytes]) -> None:
+    for raw in copies:
+        read, skipped = XdrReader(raw), XdrReader(raw)
+        assert _refuses(read_value, read) == _refuses(skip_value, skipped)
+        assert read.at == skipped.at or _refuses(read_value, XdrReader(raw))
 
 
 def _refuses(move: object, reader: XdrReader) -> bool:

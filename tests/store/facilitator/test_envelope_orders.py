@@ -82,18 +82,22 @@ class Order:
 
 
 def orders() -> Iterator[Order]:
-    """Every order in which one of up to four envelopes lands, or none does."""
+    """Every order in which one of up to four envelopes lands, or none does.
+
+    Acts after the landing are not listed: the node refuses whatever it meets then. Nor is a last
+    act that repeats the one before it where nothing lands: the shorter order is met the same.
+    """
     for length in range(1, 5):
         heads = ("keep", "drop", "refuse") if length < 4 else ("keep", "drop")
         for head in itertools.product(heads, repeat=length - 1):
             for last in ("keep", "take", "drop", "refuse"):
                 acts = (*head, last)
-                yield Order(acts)
+                if acts[-2:] != (last, last):
+                    yield Order(acts)
                 for lands, act in enumerate(acts):
-                    for after in range(lands + 1, length + 1):
-                        if act in ("keep", "take"):
-                            yield Order(acts, lands, after, _HIDDEN_S)
-                            yield Order(acts, lands, after)
+                    if act in ("keep", "take"):
+                        yield Order(acts, lands, length, _HIDDEN_S)
+                        yield Order(acts, lands, length)
 
 
 @dataclass

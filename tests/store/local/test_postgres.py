@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import asyncpg
@@ -27,12 +28,56 @@ from support.waiting import until_blocking
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts a server as `nobody`")
 
 
+MODE = 0o711 if os.geteuid() == 0 else 0o700
+
+
+def _enterable(name: str) -> Path:
+    """A new folder that the server's user can enter; only one user can enter pytest's own."""
+    folder = Path("/tmp") / f"fbx-{name}-{os.urandom(4).hex()}"
+    folder.mkdir(mode=MODE)
+    return folder
+
+
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    """A folder that the server's user can enter; only one user can enter pytest's own."""
-    folder = Path("/tmp") / f"fbx-pgtest-{os.urandom(4).hex()}"
-    folder.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700)
+    """An empty data folder."""
+    folder = _enterable("pgtest")
     yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[Path]:
+    """A data folder whose server has run once, with characters that a URL and a shell quote."""
+    folder = _enterable("pgmade")
+    with EmbeddedPostgres(folder / "a b&c=d%41", is_throwaway=True) as server:
+        assert asyncio.run(_query(server, "SELECT 1")) == 1
+    yield folder / "a b&c=d%41"
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def used_dir(made: Path, data_dir: Path) -> Path:
+    """A data folder whose server has run once: `initdb` takes longer than to copy its work."""
+    subprocess.run(["cp", "-a", made / "postgres", data_dir], check=True)
+    return data_dir
+
+
+@pytest.fixture(scope="module")
+def running(made: Path) -> Iterator[EmbeddedPostgres]:
+    """A throwaway server without guests, started under a umask that forbids nothing."""
+    folder = _enterable("pgrun")
+    subprocess.run(["cp", "-a", made / "postgres", folder], check=True)
+    (folder / "postgres" / "server.log").unlink()  # that of this server is made under the umask
+    before = os.umask(0)
+    try:
+        server = EmbeddedPostgres(folder, is_throwaway=True)
+        server.__enter__()
+    finally:
+        os.umask(before)
+    with ExitStack() as stack:
+        stack.push(server)
+        yield server
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -63,31 +108,45 @@ def test_data_persists_across_runs(data_dir: Path) -> None:
         assert asyncio.run(_query(server, "SELECT n FROM t")) == 7
 
 
-def test_server_starts_in_a_folder_with_special_characters(data_dir: Path) -> None:
-    with EmbeddedPostgres(data_dir / "a b&c=d%41", is_throwaway=True) as server:
+def test_server_starts_in_a_folder_with_special_characters(made: Path) -> None:
+    with EmbeddedPostgres(made, is_throwaway=True) as server:
         assert asyncio.run(_query(server, "SELECT 1")) == 1
 
 
-def test_socket_folder_is_accessible_to_owner_and_root_only(data_dir: Path) -> None:
-    with EmbeddedPostgres(data_dir, is_throwaway=True) as server:
-        folder = Path(server.url.reveal().partition("host=")[2])
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        assert asyncio.run(_query(server, "SHOW fsync")) == "off"
-    assert not folder.exists()
+def test_socket_folder_is_accessible_to_owner_and_root_only(running: EmbeddedPostgres) -> None:
+    assert stat.S_IMODE(_socket_folder(running).stat().st_mode) == 0o700
+    assert asyncio.run(_query(running, "SHOW fsync")) == "off"
 
 
-def test_server_accepts_only_its_own_user_and_guests(data_dir: Path) -> None:
-    """Peer authentication holds, also on a cluster that was made with `trust`."""
-    with EmbeddedPostgres(data_dir, is_throwaway=True) as server:
-        assert asyncio.run(_query(server, "SELECT current_user")) == "farebox"
-        stranger = server.url.reveal().replace("farebox@", "somebody@")
-        with pytest.raises(asyncpg.InvalidAuthorizationSpecificationError):
-            asyncio.run(asyncpg.connect(stranger))
-    (data_dir / "postgres" / "cluster" / "pg_hba.conf").write_text("local all all trust\n")
-    with EmbeddedPostgres(data_dir, is_throwaway=True) as server:
-        methods = "SELECT string_agg(auth_method, ' ') FROM pg_hba_file_rules"
-        rules = asyncio.run(_query(server, methods))
-    assert rules == "peer"
+def _socket_folder(server: EmbeddedPostgres) -> Path:
+    return Path(server.url.reveal().partition("host=")[2])
+
+
+def test_server_accepts_only_its_own_user(running: EmbeddedPostgres) -> None:
+    assert asyncio.run(_query(running, "SELECT current_user")) == "farebox"
+    stranger = running.url.reveal().replace("farebox@", "somebody@")
+    with pytest.raises(asyncpg.InvalidAuthorizationSpecificationError):
+        asyncio.run(asyncpg.connect(stranger))
+
+
+def test_start_makes_a_cluster_of_an_earlier_version_private_and_its_end_leaves_no_socket(
+    used_dir: Path,
+) -> None:
+    """Peer authentication holds on a cluster made with `trust`, and its log is no longer open."""
+    (used_dir / "postgres" / "cluster" / "pg_hba.conf").write_text("local all all trust\n")
+    log = used_dir / "postgres" / "server.log"
+    log.chmod(0o644)
+    before = os.umask(0)
+    try:
+        with EmbeddedPostgres(used_dir, is_throwaway=True) as server:
+            methods = "SELECT string_agg(auth_method, ' ') FROM pg_hba_file_rules"
+            assert asyncio.run(_query(server, methods)) == "peer"
+            assert stat.S_IMODE(log.stat().st_mode) == 0o600
+            sockets = _socket_folder(server)
+            assert sockets.is_dir()
+    finally:
+        os.umask(before)
+    assert not sockets.exists()
 
 
 CONNECTS = """
@@ -100,35 +159,27 @@ asyncio.run(main())
 
 
 @is_root
-@pytest.mark.parametrize("guests", [[], ["nobody"]])
+@pytest.mark.parametrize("is_guest", [False, True])
 def test_server_refuses_the_user_nobody_unless_it_is_a_guest(
-    data_dir: Path, guests: list[str]
+    running: EmbeddedPostgres, postgres_server: EmbeddedPostgres, is_guest: bool
 ) -> None:
-    with EmbeddedPostgres(data_dir, is_throwaway=True, guests=guests) as server:
-        command = [sys.executable, "-c", CONNECTS, server.url.reveal(), str(server_owner().uid)]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (ran.returncode == 0) == bool(guests), ran.stderr
-    if not guests:
+    """The server that the tests share has that guest."""
+    server = postgres_server if is_guest else running
+    command = [sys.executable, "-c", CONNECTS, server.url.reveal(), str(server_owner().uid)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode == 0) == is_guest, ran.stderr
+    if not is_guest:
         assert "Peer authentication failed" in ran.stderr
 
 
-def test_server_log_is_private_under_any_umask(data_dir: Path) -> None:
-    before = os.umask(0)
-    try:
-        with EmbeddedPostgres(data_dir, is_throwaway=True):
-            log = data_dir / "postgres" / "server.log"
-            assert stat.S_IMODE(log.stat().st_mode) == 0o600
-        log.chmod(0o644)  # as an earlier version left it
-        with EmbeddedPostgres(data_dir, is_throwaway=True):
-            assert stat.S_IMODE(log.stat().st_mode) == 0o600
-    finally:
-        os.umask(before)
+def test_server_log_is_private_under_any_umask(running: EmbeddedPostgres) -> None:
+    log = _socket_folder(running).parent / "server.log"
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
 @is_root
-def test_server_started_by_root_runs_as_nobody_without_groups(data_dir: Path) -> None:
-    with EmbeddedPostgres(data_dir, is_throwaway=True) as server:
-        status = Path(f"/proc/{server.process_id}/status").read_text()
+def test_server_started_by_root_runs_as_nobody_without_groups(running: EmbeddedPostgres) -> None:
+    status = Path(f"/proc/{running.process_id}/status").read_text()
     fields = dict(line.split(":", 1) for line in status.splitlines())
     nobody = server_owner()
     assert set(fields["Uid"].split()) == {str(nobody.uid)}
@@ -136,11 +187,11 @@ def test_server_started_by_root_runs_as_nobody_without_groups(data_dir: Path) ->
     assert fields["Groups"].split() == []
 
 
-def test_a_second_server_on_one_folder_is_refused(data_dir: Path) -> None:
-    with EmbeddedPostgres(data_dir, is_throwaway=True) as first:
-        with pytest.raises(PostgresNotStarted, match=r"Another Farebox uses .* FAREBOX_DATA_DIR"):
-            EmbeddedPostgres(data_dir).__enter__()
-        assert asyncio.run(_query(first, "SELECT 1")) == 1
+def test_a_second_server_on_one_folder_is_refused(running: EmbeddedPostgres) -> None:
+    data_dir = _socket_folder(running).parents[1]
+    with pytest.raises(PostgresNotStarted, match=r"Another Farebox uses .* FAREBOX_DATA_DIR"):
+        EmbeddedPostgres(data_dir).__enter__()
+    assert asyncio.run(_query(running, "SELECT 1")) == 1
 
 
 STARTER = """
@@ -153,11 +204,9 @@ time.sleep(600)
 """
 
 
-def test_server_ends_with_its_killed_parent_and_the_next_start_recovers(
-    data_dir: Path,
-) -> None:
+def test_server_ends_with_its_killed_parent_and_the_next_start_recovers(used_dir: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", STARTER, str(data_dir)],
+        [sys.executable, "-c", STARTER, str(used_dir)],
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     ) as parent:
@@ -166,32 +215,29 @@ def test_server_ends_with_its_killed_parent_and_the_next_start_recovers(
         assert _is_alive(server_id)
         parent.kill()
     until_blocking(lambda: not _is_alive(server_id))
-    with EmbeddedPostgres(data_dir, is_throwaway=True) as server:
+    with EmbeddedPostgres(used_dir, is_throwaway=True) as server:
         assert asyncio.run(_query(server, "SELECT 1")) == 1
 
 
-def test_start_succeeds_after_the_server_was_killed(data_dir: Path) -> None:
-    server = EmbeddedPostgres(data_dir)
+def test_start_succeeds_after_the_server_was_killed(used_dir: Path) -> None:
+    server = EmbeddedPostgres(used_dir)
     server.__enter__()
     assert server.process_id is not None
     os.kill(server.process_id, signal.SIGKILL)
     server.__exit__(None, None, None)
     # the id in the pid file now belongs to another process: this one
-    pid_file = data_dir / "postgres" / "cluster" / "postmaster.pid"
+    pid_file = used_dir / "postgres" / "cluster" / "postmaster.pid"
     lines = pid_file.read_text().splitlines()
     pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]))
-    with EmbeddedPostgres(data_dir) as again:
+    with EmbeddedPostgres(used_dir) as again:
         assert asyncio.run(_query(again, "SELECT 1")) == 1
 
 
-def test_start_fails_on_an_incomplete_cluster(data_dir: Path) -> None:
-    cluster = data_dir / "postgres" / "cluster"
-    with EmbeddedPostgres(data_dir, is_throwaway=True):
-        pass
-    (cluster / "global" / "pg_control").unlink()
+def test_start_fails_on_an_incomplete_cluster(used_dir: Path) -> None:
+    (used_dir / "postgres" / "cluster" / "global" / "pg_control").unlink()
     with pytest.raises(PostgresNotStarted, match="did not start"):
-        EmbeddedPostgres(data_dir).__enter__()
-    assert not (data_dir / "postgres" / "sockets").exists()
+        EmbeddedPostgres(used_dir).__enter__()
+    assert not (used_dir / "postgres" / "sockets").exists()
 
 
 def test_start_explains_a_data_folder_that_is_a_file(data_dir: Path) -> None:
@@ -224,12 +270,14 @@ def test_programs_unreachable_for_the_owner_are_copied_once(data_dir: Path) -> N
     assert programs.stat().st_ctime_ns == before
 
 
-def test_server_starts_in_a_folder_with_a_long_path(data_dir: Path) -> None:
-    deep = data_dir / ("d" * 90)
+def test_server_starts_in_a_folder_with_a_long_path(used_dir: Path) -> None:
+    deep = used_dir / ("d" * 90)
+    deep.mkdir(mode=MODE)
+    (used_dir / "postgres").rename(deep / "postgres")
     with EmbeddedPostgres(deep, is_throwaway=True) as server:
         assert asyncio.run(_query(server, "SELECT 1")) == 1
-        sockets = Path(server.url.reveal().partition("host=")[2])
-        assert not sockets.is_relative_to(data_dir)
+        sockets = _socket_folder(server)
+        assert not sockets.is_relative_to(used_dir)
     assert not sockets.exists()
 
 

@@ -135,21 +135,21 @@ def _read_by_driver(url: str) -> str:
     return str(parse(**dict.fromkeys(names) | {"dsn": url})[1].password)
 
 
-@pytest.mark.parametrize("mark", string.punctuation)
 @pytest.mark.parametrize("rest", ["den", "1", "a=b"])
 @pytest.mark.parametrize("start", ["hid", "5"])
 def test_password_with_bad_quoting_is_refused_or_read_whole_by_the_driver(
-    start: str, mark: str, rest: str
+    start: str, rest: str
 ) -> None:
-    password = f"{start}{mark}{rest}"
-    url = f"postgresql://u:{password}@h/d"
-    shown = ""
-    try:
-        read_changed(FAREBOX_DATABASE_URL=url)
-    except SettingsRefused as refused:
-        shown = str(refused.faults)
-    assert password not in shown
-    assert shown or _read_by_driver(url) == unquote(password)
+    for mark in string.punctuation:
+        password = f"{start}{mark}{rest}"
+        url = f"postgresql://u:{password}@h/d"
+        shown = ""
+        try:
+            read_changed(FAREBOX_DATABASE_URL=url)
+        except SettingsRefused as refused:
+            shown = str(refused.faults)
+        assert password not in shown
+        assert shown or _read_by_driver(url) == unquote(password), password
 
 
 def test_database_driver_shows_part_of_a_badly_quoted_password() -> None:

@@ -4,11 +4,21 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
 from e2e.stated import _bounds, _examples, beyond, stated
-from e2e.wire import JSON_TYPE, RawCase, WireCase, faults_of, post, raw_faults_of
+from e2e.wire import (
+    JSON_TYPE,
+    Answered,
+    RawCase,
+    WireCase,
+    answers_of,
+    faults_in,
+    post,
+    raw_faults_of,
+)
 
 CHALLENGE = base64.b64encode(b'{"queryParams": {"type": "object"}}').decode()
 ANSWER = (
@@ -36,9 +46,16 @@ async def answering(answer: bytes) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-async def test_answer_that_is_right_has_no_fault() -> None:
+@pytest.fixture(scope="module")
+async def answered() -> list[Answered]:
+    """What both clients get for one case."""
     async with answering(ANSWER) as url:
-        assert await faults_of(url, [RIGHT]) == []
+        return await answers_of(url, [RIGHT])
+
+
+def test_answer_that_is_right_has_no_fault(answered: list[Answered]) -> None:
+    assert [each.client for each in answered] == ["curl", "fetch"]
+    assert faults_in(answered) == []
 
 
 @pytest.mark.parametrize(
@@ -53,11 +70,10 @@ async def test_answer_that_is_right_has_no_fault() -> None:
         WireCase("/", 402, judge=lambda body: "" if body == {"id": "other"} else "another body"),
     ],
 )
-async def test_control_every_wrong_part_of_an_answer_is_a_fault_of_both_clients(
-    wrong: WireCase,
+def test_control_every_wrong_part_of_an_answer_is_a_fault_of_both_clients(
+    answered: list[Answered], wrong: WireCase
 ) -> None:
-    async with answering(ANSWER) as url:
-        faults = await faults_of(url, [wrong])
+    faults = faults_in(replace(each, case=wrong) for each in answered)
     assert [each.split()[0] for each in faults] == ["curl", "fetch"]
 
 

@@ -18,7 +18,11 @@ def test_without_its_fixture(broken): pass
 def test_skipped(): pytest.importorskip("no_such_module")
 """
 ALONE = ("-p", "no:cacheprovider", "-c", os.devnull)
-PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+# of the plugins that are installed the runs use one; loading the others takes seconds
+PLAIN = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")} | {
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTEST_PLUGINS": "xdist.plugin",
+}
 
 
 async def test_failed_tests_and_broken_fixtures_are_named(tmp_path: Path) -> None:
@@ -42,7 +46,8 @@ async def test_run_that_fails_behind_its_last_test_has_failed(tmp_path: Path) ->
 
 
 async def test_run_without_a_report_has_failed(tmp_path: Path) -> None:
-    ran = await run_pytest(tmp_path, "--no-such-option", within_s=60, environment=PLAIN)
+    arguments = (*ALONE, "--rootdir", str(tmp_path), str(tmp_path), "--no-such-option")
+    ran = await run_pytest(tmp_path, *arguments, within_s=60, environment=PLAIN)
     assert (ran.passed, ran.failed) == (0, ["pytest"])
 
 
@@ -50,5 +55,5 @@ async def test_run_that_is_late_has_failed(tmp_path: Path) -> None:
     path = tmp_path / "test_late.py"
     path.write_text("import time\ndef test_late(): time.sleep(60)\n")
     arguments = (*ALONE, "--rootdir", str(tmp_path), str(path))
-    ran = await run_pytest(tmp_path, *arguments, within_s=2, environment=PLAIN)
+    ran = await run_pytest(tmp_path, *arguments, within_s=1, environment=PLAIN)
     assert (ran.passed, ran.failed) == (0, ["pytest"])

@@ -52,6 +52,7 @@ def test_packaged_skills_are_those_of_the_first_version() -> None:
         (without(SPEC, "actions/1/errors/0/retryable"), "actions/1/errors/0: "),
         (changed(SPEC, "actions/1/examples", []), "actions/1/examples: "),
         (changed(SPEC, "safety/custody", "shared"), "safety/custody: "),
+        (without(SPEC, "safety/custody"), 'safety: "custody" is a required property'),
         (changed(SPEC, "endpoints/0/path", "../etc"), "endpoints/0/path: "),
         (SPEC | {"integrity": {}}, "integrity"),
         (changed(SPEC, "authMode", ["none"]), "authMode: not that of all actions together"),

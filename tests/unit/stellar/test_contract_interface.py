@@ -65,7 +65,9 @@ types: Final = st.recursive(
     ),
     max_leaves=6,
 )
-words: Final = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True)
+words: Final = st.builds(
+    str.__add__, st.sampled_from("AZaz_"), st.text("AZaz09_", max_size=20)
+)  # a pattern takes forty times as long
 functions: Final = st.builds(
     lambda name, inputs, output, doc: function(name, inputs, output, doc=doc),
     words,
@@ -169,7 +171,7 @@ def test_functions_are_read_between_entries_of_every_other_kind() -> None:
     )
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(functions, max_size=4))
 def test_generated_functions_are_read_as_the_sdk_reads_them(
     entries: list[xdr.SCSpecEntry],

@@ -250,7 +250,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.dictionaries(st.sampled_from(sorted({*SUCCESS, "error", "restorePreamble"})), _JSON))
 def test_read_simulation_returns_a_value_for_every_mapping(changes: dict[str, Any]) -> None:
     for answer in (changes, SUCCESS | changes):

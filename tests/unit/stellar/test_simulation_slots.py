@@ -1,11 +1,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 
 import pytest
 
 from farebox.kernel.networks import Network
 from farebox.kernel.slots import Requester, Share
+from farebox.stellar import simulation_slots
 from farebox.stellar.rpc import RawSimulation, RpcUnavailable
 from farebox.stellar.simulation_slots import (
     SimulationPurpose,
@@ -136,15 +138,19 @@ async def test_free_slot_goes_to_the_client_with_the_fewest_running(stand: Stand
 
 
 async def test_client_at_its_limit_is_refused_within_its_wait_without_a_call(
-    stand: Stand,
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    brief = replace(VERIFICATION, next_wait_s=0.1)
+    limits = {**limits_of_purposes(SLOTS), SimulationPurpose.VERIFICATION: brief}
+    monkeypatch.setattr(simulation_slots, "limits_of_purposes", lambda _: limits)
+    stand.slots = SimulationSlots(Network.TESTNET, stand.node, SLOTS)
     await stand.ask(SimulationPurpose.VERIFICATION, "busy", VERIFICATION.per_client)
     [last] = await stand.ask(SimulationPurpose.VERIFICATION, "busy")
     began = asyncio.get_running_loop().time()
     with pytest.raises(RpcUnavailable) as caught:
         await stand.requested[last]
     took_s = asyncio.get_running_loop().time() - began
-    assert took_s <= VERIFICATION.next_wait_s + 0.5
+    assert took_s <= brief.next_wait_s + 0.5
     assert caught.value.certainly_not_sent
     assert not caught.value.node_was_called
     assert last not in stand.node.seen

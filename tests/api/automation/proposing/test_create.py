@@ -22,7 +22,7 @@ from support.proposing_stage import PLANS, ProposingStage, hash_of, in_time, kee
 async def test_proposal_of_a_keeper_has_schedule_quote_session_and_preflight(
     proposing: ProposingStage,
 ) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     detail = await proposing.propose(wallet, keeper_plan(keeper))
     proposal = detail["proposal"]
     assert proposal["status"] == "proposed"
@@ -59,7 +59,7 @@ async def test_proposal_of_a_keeper_has_schedule_quote_session_and_preflight(
 async def test_policy_id_is_that_of_the_shown_spec(proposing: ProposingStage) -> None:
     """By the public SDK's decoder, and the formula of the design."""
     detail = await proposing.propose(
-        await proposing.wallet(), keeper_plan(await proposing.keeper())
+        await proposing.wallet(), keeper_plan(await proposing.some_keeper())
     )
     session = detail["session"]
     raw = base64.b64decode(session["policySpecXdr"])
@@ -77,7 +77,7 @@ async def test_policy_id_is_that_of_the_shown_spec(proposing: ProposingStage) ->
 
 
 async def test_account_of_another_is_not_proven(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     stranger = Keypair.random().public_key
     refused = (403, "account_not_proven", "")
     assert await proposing.refusal(wallet.headers, keeper_plan(keeper, account=stranger)) == refused
@@ -95,7 +95,7 @@ async def test_account_of_another_is_not_proven(proposing: ProposingStage) -> No
 
 
 async def test_key_needs_the_scope_of_automation(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     with_scope, without = [
         bearer((await create_key(proposing.client, wallet.headers, scopes=[scope]))["key"])
         for scope in (Grant.AUTOMATION.value, Grant.READ.value)
@@ -109,7 +109,7 @@ async def test_key_needs_the_scope_of_automation(proposing: ProposingStage) -> N
 
 
 async def test_operator_proposes_open_plans_only(proposing: ProposingStage) -> None:
-    operator, keeper = bearer(OPERATOR_KEY), await proposing.keeper()
+    operator, keeper = bearer(OPERATOR_KEY), await proposing.some_keeper()
     answer = await proposing.post(operator, keeper_plan(keeper))
     assert answer.status == 201, answer.body
     detail = answer.json()
@@ -127,7 +127,7 @@ async def test_operator_proposes_open_plans_only(proposing: ProposingStage) -> N
 
 
 async def test_second_equal_plan_is_refused_unless_it_is_allowed(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     body = keeper_plan(keeper)
     first = await proposing.propose(wallet, body)
     backwards = dict(reversed(body.items()))
@@ -145,7 +145,7 @@ async def test_second_equal_plan_is_refused_unless_it_is_allowed(proposing: Prop
 
 
 async def test_same_key_returns_the_plan_it_made(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     body = keeper_plan(keeper)
     first = await proposing.propose(wallet, body, idempotency_key="one")
     again = await proposing.propose(wallet, dict(reversed(body.items())), idempotency_key="one")
@@ -161,7 +161,7 @@ async def test_same_key_returns_the_plan_it_made(proposing: ProposingStage) -> N
 
 
 async def test_requests_at_once_with_one_key_make_one_plan(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     body = keeper_plan(keeper)
     made = await asyncio.gather(
         *(proposing.propose(wallet, body, idempotency_key="at-once") for _ in range(4))
@@ -174,7 +174,7 @@ async def test_requests_at_once_with_one_key_make_one_plan(proposing: ProposingS
 
 
 async def test_owner_has_twenty_open_plans_at_most(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     body = keeper_plan(keeper, allowDuplicate=True)
     await proposing.propose(wallet, body)
     await proposing.stage.query(
@@ -200,7 +200,7 @@ async def test_owner_has_twenty_open_plans_at_most(proposing: ProposingStage) ->
 async def test_creation_leaves_an_audit_event_and_an_event_of_the_plan(
     proposing: ProposingStage,
 ) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     body = keeper_plan(keeper)
     plan = (await proposing.propose(wallet, body))["proposal"]["id"]
     (audited,) = await proposing.stage.query(
@@ -222,7 +222,7 @@ async def test_creation_leaves_an_audit_event_and_an_event_of_the_plan(
 
 @promise("automation:fresh-delegate")
 async def test_each_proposal_has_a_key_of_its_own(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     body = keeper_plan(keeper, allowDuplicate=True)
     made = [(await proposing.propose(wallet, body))["proposal"] for _ in range(2)]
     assert len({each["delegate"] for each in made}) == 2
@@ -231,7 +231,7 @@ async def test_each_proposal_has_a_key_of_its_own(proposing: ProposingStage) -> 
 
 @promise("automation:delegate-sealed")
 async def test_delegate_key_opens_for_its_own_plan_alone(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     plan = (await proposing.propose(wallet, keeper_plan(keeper)))["proposal"]["id"]
     (row,) = await proposing.stage.query(
         "SELECT delegate_key FROM automation_proposals WHERE id = $1", plan
@@ -248,7 +248,7 @@ async def test_delegate_key_opens_for_its_own_plan_alone(proposing: ProposingSta
 async def test_delegate_key_is_stored_sealed_and_answered_nowhere(
     proposing: ProposingStage,
 ) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     answer = await proposing.post(wallet.headers, keeper_plan(keeper))
     plan = answer.json()["proposal"]["id"]
     (row,) = await proposing.stage.query(
@@ -273,7 +273,7 @@ async def test_delegate_key_is_stored_sealed_and_answered_nowhere(
 
 
 async def test_plan_once_ends_a_week_after_it_is_due(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     at = in_time(hours=2)
     body = keeper_plan(keeper, schedule={"type": "once", "at": at}, runLimit=1)
     proposal = (await proposing.propose(wallet, body))["proposal"]

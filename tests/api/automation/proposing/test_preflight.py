@@ -72,7 +72,10 @@ async def test_code_that_has_changed_is_found(proposing: ProposingStage) -> None
 
 
 async def test_wallet_that_is_not_on_the_ledger_is_found(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(Keypair.random().public_key), await proposing.keeper()
+    wallet, keeper = (
+        await proposing.wallet(Keypair.random().public_key),
+        await proposing.some_keeper(),
+    )
     preflight = (await proposing.propose(wallet, keeper_plan(keeper)))["preflight"]
     assert "is not on the ledger" in failures(preflight)["account_exists"]
 
@@ -154,7 +157,7 @@ async def test_fee_above_the_plans_own_limit_is_found(proposing: ProposingStage)
 
 async def test_call_that_needs_another_account_is_found(proposing: ProposingStage) -> None:
     """A plan that would feed a keeper with what another account has."""
-    scene, keeper = proposing.stage.networks[Network.TESTNET].scene, await proposing.keeper()
+    scene, keeper = proposing.stage.networks[Network.TESTNET].scene, await proposing.some_keeper()
     wallet = await proposing.wallet_of(scene.payers[0])
     arguments = [
         {"type": "address", "value": scene.payers[1].address},
@@ -169,7 +172,7 @@ async def test_call_that_needs_another_account_is_found(proposing: ProposingStag
 
 async def test_entry_that_would_not_cover_the_call_is_found(proposing: ProposingStage) -> None:
     """What is signed ahead is the root call, and the call moves the account's tokens below it."""
-    scene, keeper = proposing.stage.networks[Network.TESTNET].scene, await proposing.keeper()
+    scene, keeper = proposing.stage.networks[Network.TESTNET].scene, await proposing.some_keeper()
     wallet = await proposing.wallet_of(scene.payers[0])
     arguments = [
         {"type": "address", "value": "$account"},

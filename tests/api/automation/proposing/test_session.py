@@ -121,9 +121,8 @@ async def test_sheet_names_every_recipient_and_the_worst_case(proposing: Proposi
 
 async def test_plan_of_another_is_answered_like_an_unknown_one(proposing: ProposingStage) -> None:
     wallet, stranger = await proposing.wallet(), await proposing.wallet()
-    plan = (await proposing.propose(wallet, keeper_plan(await proposing.keeper())))["proposal"][
-        "id"
-    ]
+    body = keeper_plan(await proposing.some_keeper())
+    plan = (await proposing.propose(wallet, body))["proposal"]["id"]
     for record in (plan, new_id("auto"), "auto_1", "nothing"):
         for path in (f"/{record}", f"/{record}/session"):
             answer = await proposing.get(stranger.headers, path)
@@ -134,7 +133,7 @@ async def test_plan_of_another_is_answered_like_an_unknown_one(proposing: Propos
 
 
 async def test_preview_writes_nothing_and_shows_what_would_be(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     body = keeper_plan(keeper, startsAt=in_time(minutes=5), expiresAt=in_time(days=9))
     before = await proposing.count("automation_proposals"), await proposing.count("audit_trail")
     answer = await proposing.post(wallet.headers, body, f"{PLANS}/preview")
@@ -158,7 +157,7 @@ async def test_preview_writes_nothing_and_shows_what_would_be(proposing: Proposi
 
 
 async def test_list_is_filtered_and_paged(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
     made = [
         (
             await proposing.propose(
@@ -204,7 +203,7 @@ async def test_limits_are_those_in_force(proposing: ProposingStage) -> None:
 async def feeding(proposing: ProposingStage, amount: int) -> tuple[dict[str, str], Json]:
     """A plan whose target takes a token by its own call, with entries signed ahead."""
     scene = proposing.stage.networks[Network.TESTNET].scene
-    wallet, keeper = await proposing.wallet_of(scene.payers[0]), await proposing.keeper()
+    wallet, keeper = await proposing.wallet_of(scene.payers[0]), await proposing.some_keeper()
     spec = {
         "contract": keeper,
         "function": "feed",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from farebox.automation.plans.policy_id import (
@@ -49,6 +49,7 @@ from farebox.stellar.scval import ScMap, ScNumber, ScVec, read_value
 from farebox.stellar.scval_writer import address_of, write_value
 from farebox.stellar.xdr_reader import Malformed, XdrReader
 from support.damaged_bytes import damaged
+from support.examples import examples
 from support.plans import (
     DCA,
     DELEGATE,
@@ -261,6 +262,7 @@ def test_there_are_vectors_of_both_networks_and_modes() -> None:
 
 
 @promise("automation:policy-id")
+@settings(max_examples=examples(25))  # a digest of bytes that `test_written_spec_is_read_back` has
 @given(spec=session_specs, other=session_specs, network=st.sampled_from(Network))
 def test_policy_id_differs_with_every_member_and_network(
     spec: SessionSpec, other: SessionSpec, network: Network
