@@ -307,7 +307,7 @@ INSIDE = MappingProxyType(
                 "vector_store",
                 "word_store",
             },
-            "query": {"ages", "meaning", "plain", "scope_store", "vocabulary"},
+            "query": {"ages", "meaning", "plain", "vocabulary"},
             "finding": {
                 "ages",
                 "meaning",

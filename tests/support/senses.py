@@ -7,7 +7,7 @@ from farebox.search.meaning.senses import Near, Sense
 from farebox.search.scope import Scope, View
 from farebox.search.scope_store import IN_SCOPE, scope_arguments
 from farebox.search.vocabulary.alternative import Alternative
-from farebox.storage.pool import Connection
+from farebox.storage.pool import Connection, Database
 
 FAR: Final = 50
 
@@ -77,7 +77,7 @@ class SaidWords:
         self._said = said
 
     async def expand(
-        self, db: Connection, words: Sequence[str]
+        self, database: Database, words: Sequence[str]
     ) -> Mapping[str, Sequence[Alternative]]:
         """What the test says of these words."""
         return {word: self._said[word] for word in words if word in self._said}

@@ -1,10 +1,14 @@
 """Mistyped words are put right from the catalog's own; what stands for a word is found."""
 
+from collections.abc import Mapping
+from typing import LiteralString
+
 import pytest
 
 from farebox.search import word_store
 from farebox.search.vocabulary.alternative import Alternative, Kinship
 from farebox.search.vocabulary.words import MOST, CatalogWords
+from farebox.search.vocabulary.written import Written
 from farebox.storage.pool import Database
 
 CATALOG = {
@@ -32,16 +36,14 @@ async def words(database: Database) -> CatalogWords:
 
 
 async def _expand(database: Database, words: CatalogWords, *asked: str) -> dict[str, set[str]]:
-    async with database.connection() as db:
-        found = await words.expand(db, asked)
+    found = await words.expand(database, asked)
     return {word: {each.word for each in others} for word, others in found.items()}
 
 
 async def test_a_mistyped_word_is_put_right_and_stands_for_what_it_was_meant_for(
     database: Database, words: CatalogWords
 ) -> None:
-    async with database.connection() as db:
-        found = await words.expand(db, ["forcast"])
+    found = await words.expand(database, ["forcast"])
     assert found == {
         "forcast": [
             Alternative("forecast", 90, Kinship.TYPO),
@@ -74,6 +76,44 @@ async def test_a_word_that_is_often_written_is_not_mistyped(
     assert (await _expand(database, CatalogWords(), *asked))["paris"] == {"pairs"}
 
 
+async def test_lists_are_read_before_a_transaction_is_open(
+    database: Database, words: CatalogWords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy machine reads them for seconds. Control: lists that the transaction waits for."""
+    done: list[str] = []
+    opened = database.snapshot
+
+    def read_written() -> Written:
+        done.append("read")
+        return {}
+
+    def snapshot(settings: Mapping[LiteralString, LiteralString]) -> object:
+        done.append("opened")
+        return opened(settings)
+
+    monkeypatch.setattr(database, "snapshot", snapshot)
+    await CatalogWords(read_written=read_written).expand(database, ["forcast"])
+    assert done == ["read", "opened"]
+
+
+async def test_list_that_could_not_be_read_is_read_again(
+    database: Database, words: CatalogWords
+) -> None:
+    """Control: a failed reading, kept for every search to come."""
+    readings = iter([MemoryError, None])
+
+    def read_written() -> Written:
+        failure = next(readings)
+        if failure is not None:
+            raise failure
+        return {}
+
+    once_failed = CatalogWords(read_written=read_written)
+    with pytest.raises(MemoryError):
+        await once_failed.expand(database, ["forcast"])
+    assert "forecast" in (await _expand(database, once_failed, "forcast"))["forcast"]
+
+
 async def test_only_what_the_catalog_has_stands_for_a_word(
     database: Database, words: CatalogWords
 ) -> None:
@@ -100,7 +140,7 @@ async def test_alternatives_are_few_and_the_best_stand_first(
     async with database.transaction() as db:
         await word_store.add_words(db, dict.fromkeys(("photo", "picture", "pic", "photograph"), 1))
         await word_store.add_words(db, {"avatars": 1})
-        found = await words.expand(db, ["image"])
+    found = await words.expand(database, ["image"])
     weights = [each.weight for each in found["image"]]
     assert len(weights) == MOST
     assert weights == sorted(weights, reverse=True)

@@ -21,7 +21,6 @@ from farebox.search.query.terms import (
     with_alternatives,
     words_of,
 )
-from farebox.search.scope_store import ONE_PLAN
 from farebox.search.vocabulary.alternative import Alternative, Kinship, Words
 from farebox.search.vocabulary.lexicon import Lexicon
 from farebox.storage.pool import Database
@@ -111,8 +110,7 @@ class Understanding:
         """The terms with what may stand for them, and mistyped words as they were meant."""
         if self._words is None:
             return sought, {}
-        async with self._database.snapshot(ONE_PLAN) as db:
-            alternatives = await self._words.expand(db, [term.text for term in sought])
+        alternatives = await self._words.expand(self._database, [term.text for term in sought])
         put_right = {
             word: found[0].word
             for word, found in alternatives.items()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from farebox.storage.pool import Connection
+from farebox.storage.pool import Database
 
 
 class Kinship(StrEnum):
@@ -28,7 +28,7 @@ class Words(Protocol):
     """Typos and synonyms."""
 
     async def expand(
-        self, db: Connection, words: Sequence[str]
+        self, database: Database, words: Sequence[str]
     ) -> Mapping[str, Sequence[Alternative]]:
         """At most four alternatives a word, best first; a word without any may be left out.
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from farebox.search import word_store
+from farebox.search.scope_store import ONE_PLAN
 from farebox.search.vocabulary.alternative import Alternative, Kinship
 from farebox.search.vocabulary.synonyms import Standin, Synonyms, synonym_groups
 from farebox.search.vocabulary.typo import corrections, one_slip_from, slips_allowed
 from farebox.search.vocabulary.written import Written, is_rather, nothing_written
 from farebox.search.word_store import AskedWord
-from farebox.storage.pool import Connection
+from farebox.storage.pool import Connection, Database
 
 MOST: Final = 4  # alternatives of a word
 _READ: Final = 40  # words of a query
@@ -49,13 +50,23 @@ class CatalogWords:
         self._listed: frozenset[str] = frozenset()
 
     async def expand(
-        self, db: Connection, words: Sequence[str]
+        self, database: Database, words: Sequence[str]
     ) -> Mapping[str, Sequence[Alternative]]:
-        """At most four alternatives a word, best first; a word without any is left out."""
-        synonyms = await self._known_synonyms(db)
+        """At most four alternatives a word, best first; a word without any is left out.
+
+        The first call reads both lists before it opens a transaction, which would outlast its bound
+        on a busy machine.
+        """
+        synonyms, written = await self._known_synonyms(database), await self._known_written()
+        async with database.snapshot(ONE_PLAN) as db:
+            return await self._expand(db, words, synonyms, written)
+
+    async def _expand(
+        self, db: Connection, words: Sequence[str], synonyms: Synonyms, written: Written
+    ) -> Mapping[str, Sequence[Alternative]]:
         asked = await word_store.look_up(db, list(dict.fromkeys(words))[:_READ])
         found: _Found = {}
-        right = await self._put_right(db, asked, found)
+        right = await self._put_right(db, asked, written, found)
         stems = [right.get(each.word, each.stem) for each in asked]
         for standin in synonyms.standins(stems):
             _stand_in(standin, [each.word for each in asked[standin.start : standin.end]], found)
@@ -67,7 +78,7 @@ class CatalogWords:
         }
 
     async def _put_right(
-        self, db: Connection, asked: Sequence[AskedWord], found: _Found
+        self, db: Connection, asked: Sequence[AskedWord], written: Written, found: _Found
     ) -> dict[str, str]:
         """Corrections go into `found`; returns the stem of the likeliest for each mistyped word."""
         general = self._general()
@@ -82,7 +93,6 @@ class CatalogWords:
         if not unknown:
             return {}
         alike = await _alike(db, unknown)
-        written = await self._known_written()
         best: dict[str, str] = {}
         for word, others in alike.items():
             likely = [each for each in others if is_rather(each[0], word, written)]
@@ -95,12 +105,12 @@ class CatalogWords:
         return {word: stems[right] for word, right in best.items()}
 
     async def _known_written(self) -> Written:
-        if self._written is None:
+        if self._written is None or _has_failed(self._written):
             loop = asyncio.get_running_loop()
             self._written = loop.run_in_executor(None, self._read_written)
         return await asyncio.shield(self._written)  # one that leaves does not end it for others
 
-    async def _known_synonyms(self, db: Connection) -> Synonyms:
+    async def _known_synonyms(self, database: Database) -> Synonyms:
         if self._synonyms is None:
             groups = synonym_groups()
             self._listed = frozenset(
@@ -109,9 +119,15 @@ class CatalogWords:
                 for entry in (*group.entries, *group.offered)
                 for word in entry
             )
-            stems = await word_store.read_stems(db, sorted(self._listed))
+            async with database.connection() as db:
+                stems = await word_store.read_stems(db, sorted(self._listed))
             self._synonyms = Synonyms(groups, stems)
         return self._synonyms
+
+
+def _has_failed(reading: asyncio.Future[Written]) -> bool:
+    """Whether it ended without the list, so that the next search reads it again."""
+    return reading.done() and (reading.cancelled() or reading.exception() is not None)
 
 
 async def _alike(db: Connection, words: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
