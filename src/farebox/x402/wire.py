@@ -2,6 +2,7 @@
 
 import binascii
 import math
+import re
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeVar
 
@@ -93,6 +94,9 @@ _TERMS = msgspec.json.Decoder(TermsBody, float_hook=_read_any_number)
 _VERSION = msgspec.json.Decoder(Annotated[int, Meta(ge=X402_VERSION, le=X402_VERSION)])
 _TIMEOUT = msgspec.json.Decoder(Annotated[int, Meta(ge=1, le=MAX_TIMEOUT_S)])
 
+# of a member that a structure names, in the message of the decoder
+_PATH: Final = re.compile(r" - at `\$((?:\.[A-Za-z0-9]+)+)")
+
 
 def read_payment(body: bytes) -> Payment | Unacceptable:
     """Read a request of `/verify` or `/settle` into the payment it is about.
@@ -106,9 +110,11 @@ def read_payment(body: bytes) -> Payment | Unacceptable:
     terms = _decode(_TERMS, request.payment_requirements)
     network = _text(terms.network if terms else None) or _text(payload.network if payload else None)
     if payload is None:
-        return Unacceptable(Reason.INVALID_PAYLOAD, network, _PAYLOAD_NAME)
+        member = _find_unreadable(_PAYLOAD, request.payment_payload)
+        return Unacceptable(Reason.INVALID_PAYLOAD, network, _PAYLOAD_NAME + member)
     if terms is None:
-        return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, network, TERMS_NAME)
+        member = _find_unreadable(_TERMS, request.payment_requirements)
+        return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, network, TERMS_NAME + member)
     parsed = _read_terms(payload, terms)
     if isinstance(parsed, Unacceptable):
         return Unacceptable(parsed.reason, network, parsed.member)
@@ -154,6 +160,18 @@ def _decode(decoder: msgspec.json.Decoder[S], raw: bytes | msgspec.Raw) -> S | N
         return decoder.decode(raw)
     except UNDECODABLE:
         return None
+
+
+def _find_unreadable(decoder: msgspec.json.Decoder[S], raw: msgspec.Raw) -> str:
+    """The path of the member that cannot be decoded, as `.accepted.asset`; empty for the whole."""
+    try:
+        decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        found = _PATH.search(str(error))
+        return found[1] if found else ""
+    except UNDECODABLE:
+        pass
+    return ""
 
 
 def _is_utf8(body: bytes) -> bool:

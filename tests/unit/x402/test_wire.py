@@ -1,5 +1,6 @@
 import base64
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -109,6 +110,7 @@ def test_amount_that_is_not_canonical_is_refused(amount: object) -> None:
 
 
 BIG = [b"1e30", b"1e100", b"1e400", b"-1e400", b"1e" + b"9" * 20, b"9" * 4_300, b"9" * 4_301]
+TOO_LARGE = [b"1e400", b"9" * 4_301, b"-" + b"9" * 4_301]
 TIMEOUTS = [b"0", b"-1", b"60.5", b'"60"', b"true", b"null", b"[60]", b"86401", b"86400.5", *BIG]
 
 
@@ -158,12 +160,34 @@ def test_version_is_another_one_however_large_the_number(written: bytes) -> None
 
 
 @pytest.mark.parametrize("member", ["asset", "amount", "payTo"])
-def test_member_with_a_number_too_large_for_a_float_is_named(member: str) -> None:
+def test_member_with_a_number_too_large_is_named(member: str) -> None:
+    """Control: an integer with more digits than Python reads, of which only the parent is named."""
     changed = TERMS | {member: 77}
-    for raw in (body(changed), body(changed, accepted=TERMS)):
-        read = read_payment(raw.replace(b"77", b"1e400"))
-        assert isinstance(read, Unacceptable)
-        assert read.member == f"paymentRequirements.{member}"
+    for raw, written in product((body(changed), body(changed, accepted=TERMS)), TOO_LARGE):
+        read = read_payment(raw.replace(b"77", written))
+        assert isinstance(read, Unacceptable), written[:9]
+        assert read.member.rpartition(".")[2] == member, written[:9]
+    for written in TOO_LARGE:
+        read = read_payment(body(accepted=changed).replace(b"77", written))
+        assert isinstance(read, Unacceptable), written[:9]
+        assert read.member == f"paymentPayload.accepted.{member}", written[:9]
+
+
+def test_member_that_cannot_be_decoded_is_named_as_far_as_the_schema_knows_it() -> None:
+    """A name that only the request has is not repeated."""
+    payload = {"x402Version": 2, "accepted": TERMS, "payload": {"secret": [1, 77]}}
+    for changed, member in (
+        (payload, "payload"),
+        (payload | {"accepted": "text"}, "accepted"),
+        (
+            payload | {"accepted": TERMS | {"extra": {"secret": 77}}, "payload": {}},
+            "accepted.extra",
+        ),
+    ):
+        raw = json.dumps({"paymentPayload": changed, "paymentRequirements": TERMS}).encode()
+        read = read_payment(raw.replace(b"77", b"9" * 4_301))
+        assert isinstance(read, Unacceptable), member
+        assert read.member == f"paymentPayload.{member}"
 
 
 def test_number_too_large_in_a_member_that_is_not_read_does_no_harm() -> None:
