@@ -129,6 +129,7 @@ def _claim(clock: SystemClock) -> Claim:
         pay_to=account_address(bytes([7]) * 32),
         expires_at_ledger=LEDGER + 20,
         claimed_at=clock.now(),
+        ends_by=clock.now(),
         max_timeout_s=60,
         caller=OwnerId(CALLER),
     )

@@ -51,8 +51,8 @@ class WriteBehindJournal(SettlementJournal):
 _SENDER: Final = "facilitator/settling/send_payment.py"
 _ENDED: Final = "if not await self._journal.record_final(sent.tx_hash, final):"
 _IGNORED: Final = "if await self._journal.record_final(sent.tx_hash, final) is None:"
-_LEFT: Final = "if known.may_be_replaced(fate, answer_s=answer_s, now=now):"
-_NOT_LEFT: Final = "if known.may_be_replaced(fate, answer_s=0, now=now):"
+_LEFT: Final = "if known.may_be_replaced(fate, now=self._clock.now()):"
+_NOT_LEFT: Final = "if known.may_be_replaced(fate, now=known.ends_by):"
 
 
 def control_sources(folder: Path) -> Path:

@@ -95,7 +95,8 @@ async def _start_replicas(environment: Environment, topology: Topology) -> list[
     """Start the replicas; return those that get the request at once."""
     if topology is Topology.ONE:
         return [await environment.start("a")]
-    both = list(await asyncio.gather(environment.start("a"), environment.start("b")))
+    of_second = replacement.OF_WATCHER if topology is Topology.REPLACED else None
+    both = list(await asyncio.gather(environment.start("a"), environment.start("b", of_second)))
     return both[:1] if topology is Topology.TWO_AFTER else both
 
 

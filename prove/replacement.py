@@ -10,6 +10,7 @@ from prove.interceptor import Boundary
 from prove.payment_check import Answer, read_row
 
 SETTINGS: Final[Mapping[str, str]] = {"FAREBOX_SETTLE_DEADLINE_S": "8"}
+OF_WATCHER: Final[Mapping[str, str]] = {"FAREBOX_SETTLE_DEADLINE_S": "3"}  # the second replica
 SEND: Final = "rpc sendTransaction"
 _LOST: Final = {"kind": "out_of_sync"}  # accepted, and never forwarded
 _LOOK: Final = "rpc getTransaction"

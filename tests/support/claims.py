@@ -18,6 +18,7 @@ PAYER_1: Final = account_address(bytes([1]) * 32)
 SOURCE: Final = account_address(bytes([3]) * 32)
 PAY_TO: Final = account_address(bytes([200]) * 32)
 ASSET: Final = contract_address(bytes(32))
+CALL_S: Final = 50.0  # the longest that the call of a claim lasts
 DIGEST: Final = bytes([9]) * 32  # of the request
 
 
@@ -32,6 +33,7 @@ def claim(nonce: int = 5, *, payer: int = 1, network: Network = NET, **changes: 
         pay_to=PAY_TO,
         expires_at_ledger=200,
         claimed_at=START,
+        ends_by=changes.get("claimed_at", START) + timedelta(seconds=CALL_S),
         max_timeout_s=60,
     )
     return replace(built, **changes)

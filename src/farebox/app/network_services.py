@@ -189,7 +189,6 @@ def _reconciler(
     times = ReconcileTimes(
         every_s=min(_RECONCILE_EVERY_S, settings.settle_deadline_s / 10),
         leave_to_callers_s=min(_LEAVE_TO_CALLERS_S, settings.settle_deadline_s),
-        answer_s=settings.settle_deadline_s,
         stale_claim_s=settings.channel_wait_s + 2 * settings.rpc_timeout_s + _SIGN_S,
     )
     return Reconciler(own.network, observer, statuses, shared.journal, shared.clock, times)

@@ -5,7 +5,7 @@ The state of the row only goes forward.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
@@ -104,6 +104,7 @@ class Claim:
     pay_to: Address
     expires_at_ledger: int
     claimed_at: datetime
+    ends_by: datetime  # the end of its call, which may replace a dead envelope until then
     max_timeout_s: int  # of the terms, as every listing shows them
     token_is_verified: bool = True  # the token is a Stellar Asset Contract
     caller: OwnerId | None = None  # None for an anonymous one
@@ -120,6 +121,7 @@ class Settlement:
     state: SettlementState
     claim_id: UUID
     claimed_at: datetime
+    ends_by: datetime  # the end of the call that claimed it, by the deadline of its own process
     request_digest: bytes
     asset: Address
     amount: BaseUnits
@@ -147,14 +149,12 @@ class Settlement:
         """
         return self.landed_hash is not None and self.reason in LANDED_ELSEWHERE
 
-    def may_be_replaced(self, fate: Fate, *, answer_s: float, now: datetime) -> bool:
+    def may_be_replaced(self, fate: Fate, *, now: datetime) -> bool:
         """Whether the call that claimed the payment may yet replace its envelope, which seems dead.
 
-        A call lasts `answer_s` seconds at most. No other process ends its payment before, since
-        then nothing of it would land.
+        No other process ends its payment before, since then nothing of it would land.
         """
-        may_run = now < self.claimed_at + timedelta(seconds=answer_s)
-        return may_run and isinstance(fate, Dead | Unproven)
+        return now < self.ends_by and isinstance(fate, Dead | Unproven)
 
     def is_paid_elsewhere(self, digest: bytes | None) -> bool:
         """Whether another transaction has made the payment of the request of this digest."""

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 import pytest
 from stellar_sdk import Address as SdkAddress
@@ -220,7 +221,7 @@ class Facilitator:
         answer_s: float = 50,
     ) -> None:
         self.clock, number = ManualClock(), next(_numbers)
-        self.claim = claim(number)
+        self.claim = claim(number, ends_by=START + timedelta(seconds=answer_s))
         self.node = HoardingNode(self.clock, order, number, self.claim)
         self.journal = SettlementJournal(database, self.clock)
         submitter = make(self.node)
@@ -239,9 +240,7 @@ class Facilitator:
         timeouts = SettleTimeouts(answer_s=answer_s, channel_s=10)
         self.sender = PaymentSender(network, self.journal, releaser, self.clock, timeouts)
         observer = CatchUp(self.node, submitter, self.node)
-        times = ReconcileTimes(
-            every_s=5, leave_to_callers_s=60, answer_s=answer_s, stale_claim_s=60
-        )
+        times = ReconcileTimes(every_s=5, leave_to_callers_s=60, stale_claim_s=60)
         self.reconciler = Reconciler(NET, observer, statuses, self.journal, self.clock, times)
 
     async def settle(self) -> SettleOutcome:
@@ -323,12 +322,16 @@ async def test_landing_of_an_earlier_envelope_is_found_by_another_process(
     assert (row.state, row.tx_hash) == (SettlementState.CONFIRMED, dying.node.met[1])
 
 
+@pytest.mark.parametrize("watcher_s", [2 * LIFE_S, 1])
 async def test_dead_envelope_that_another_process_watches_is_replaced_by_its_call(
-    database: Database,
+    database: Database, watcher_s: float
 ) -> None:
-    """Control: a watcher that ends the payment, of which nothing lands then."""
+    """Whatever the deadline of the watcher is. Controls: a watcher that ends the payment, of which
+    nothing lands then; one that judges the call by its own deadline.
+    """
     answer_s = 2 * LIFE_S
-    holder, watcher = (Facilitator(database, Order(("drop",)), answer_s=answer_s) for _ in range(2))
+    holder = Facilitator(database, Order(("drop",)), answer_s=answer_s)
+    watcher = Facilitator(database, Order(("drop",)), answer_s=watcher_s)
     mine, journal = holder.claim, holder.journal
     lease = ChannelLease(RELAYER.address, None, 0, holder.node.number)
     first = await holder.builder.build(PAYMENT, lease)
@@ -341,6 +344,7 @@ async def test_dead_envelope_that_another_process_watches_is_replaced_by_its_cal
     outcome = await watcher.sender.resume(row, first, until=answer_s, may_take_over=True)
     assert outcome is None
     assert watcher.clock.monotonic() < answer_s - LEDGER_S, "it was not seen dead"
+    assert await watcher.reconciler.reconcile(older_than_s=0) == 0
     holder.clock.turn(LIFE_S + LEDGER_S)
     second = (await holder.builder.build(PAYMENT, lease)).in_place_of(first)
     assert await journal.replace(mine, second) is Recording.WRITTEN

@@ -85,6 +85,7 @@ async def losing(database: Database, postgres_url: Secret[str]) -> AsyncIterator
             pay_to=terms.pay_to,
             expires_at_ledger=DRAFT.expires_at_ledger,
             claimed_at=START,
+            ends_by=START,
             max_timeout_s=terms.max_timeout_s,
         )
         journal = SettlementJournal(pool, ManualClock())

@@ -21,12 +21,11 @@ from farebox.kernel.addresses import account_address
 from farebox.storage.pool import Database
 from farebox.submission.fate import Dead, Indeterminate, ObservedFate, SentEnvelope, Unproven
 from farebox.x402.reasons import Reason
-from support.claims import NET, claim, signed_envelope
+from support.claims import CALL_S, NET, claim, signed_envelope
 from support.manual_clock import ManualClock
 from support.status_resolvers import NoLandings, status_resolver
 
 AGE_S = 120
-ANSWER_S = 50
 UNDECIDED = 40  # as many as one pass takes where a test meets that limit
 
 
@@ -56,9 +55,7 @@ class World:
     def __post_init__(self) -> None:
         self.journal = SettlementJournal(self.database, self.clock)
         statuses = status_resolver(self.landings, self.clock)
-        times = ReconcileTimes(
-            every_s=5, leave_to_callers_s=60, answer_s=ANSWER_S, stale_claim_s=10_000
-        )
+        times = ReconcileTimes(every_s=5, leave_to_callers_s=60, stale_claim_s=10_000)
         self.reconciler = Reconciler(NET, self.observer, statuses, self.journal, self.clock, times)
 
     async def send(self, tag: int) -> Claim:
@@ -130,7 +127,7 @@ async def test_dead_envelope_ends_its_payment_once_its_call_is_over(world: World
     """The call may replace it until then. Control: a pass that ends what it sees dead."""
     made = await world.send(1)
     world.observer.fates[1] = Dead(200)
-    world.clock.turn(ANSWER_S - 1)
+    world.clock.turn(CALL_S - 1)
     assert await world.reconciler.reconcile(older_than_s=0) == 0
     assert await world.state_of(made) is SettlementState.SENDING
     await world.journal.hand_over(signed_envelope(1).tx_hash)

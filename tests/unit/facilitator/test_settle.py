@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -57,6 +58,7 @@ ROW = Settlement(
     state=SettlementState.SUBMITTED,
     claim_id=UUID(int=1),
     claimed_at=START,
+    ends_by=START + timedelta(seconds=50),
     request_digest=PAYMENT.request_digest(),
     asset=TERMS.asset,
     amount=TERMS.amount,

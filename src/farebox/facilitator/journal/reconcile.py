@@ -33,7 +33,6 @@ class ReconcileTimes:
 
     every_s: float  # between two passes
     leave_to_callers_s: float  # from the claim: the row is left to its call
-    answer_s: float  # from the claim: the longest that its call replaces a dead envelope
     stale_claim_s: float  # from the claim: by then a live one is recorded or released
 
 
@@ -104,7 +103,7 @@ class Reconciler:
     async def _resolve(self, row: Settlement, sent: SentEnvelope, fate: FinalFate) -> bool:
         if row.state is SettlementState.UNPROVEN and isinstance(fate, Unproven):
             return False
-        if row.may_be_replaced(fate, answer_s=self._times.answer_s, now=self._clock.now()):
+        if row.may_be_replaced(fate, now=self._clock.now()):
             return False
         final = await self._statuses.resolve(fate, row, sent)
         if final is None:

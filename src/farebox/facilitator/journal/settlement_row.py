@@ -13,9 +13,11 @@ from farebox.submission.fate import SentEnvelope
 from farebox.x402.reasons import Reason
 
 SELECT_ROW: Final[LiteralString] = """
-    SELECT network, payer, nonce, state, claim_id, claimed_at, request_digest, asset, amount,
-    pay_to, tx_hash, envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger,
-    inner_hash, reason, answered_at, token_unverified, landed_hash, is_purchase,
+    SELECT network, payer, nonce, state, claim_id, claimed_at,
+    coalesce(ends_by, claimed_at + interval '5 minutes') AS ends_by,  -- of older releases
+    request_digest, asset, amount, pay_to, tx_hash, envelope, source, source_sequence, max_time,
+    fee_limit, sent_after_ledger, inner_hash, reason, answered_at, token_unverified, landed_hash,
+    is_purchase,
     CASE WHEN state IN ('sending', 'submitted', 'unproven') THEN ARRAY(
         SELECT ROW(r.tx_hash, r.inner_hash, r.source, r.source_sequence, r.max_time, r.fee_limit,
                    r.sent_after_ledger, r.was_refused)
@@ -47,6 +49,7 @@ def read_row(row: Record) -> Settlement:
         state=SettlementState(row["state"]),
         claim_id=row["claim_id"],
         claimed_at=row["claimed_at"],
+        ends_by=row["ends_by"],
         request_digest=row["request_digest"],
         asset=Address(row["asset"]),
         amount=BaseUnits(int(row["amount"])),

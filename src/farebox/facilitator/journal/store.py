@@ -32,17 +32,17 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
     rows = await db.fetch(
         """
         INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
-                                 asset, amount, pay_to, expires_at_ledger, caller,
+                                 ends_by, asset, amount, pay_to, expires_at_ledger, caller,
                                  token_unverified, max_timeout_s, discovery, budget_owner,
                                  is_purchase)
-        SELECT network, payer, nonce, claim_id, request_digest, claimed_at,
+        SELECT network, payer, nonce, claim_id, request_digest, claimed_at, ends_by,
                asset, amount, pay_to, expires_at_ledger, caller, token_unverified, max_timeout_s,
                discovery, budget_owner, is_purchase
         FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::bytea[],
-                    $6::timestamptz[], $7::text[], $8::numeric[], $9::text[], $10::bigint[],
-                    $11::text[], $12::boolean[], $13::integer[], $14::bytea[], $15::text[],
-                    $16::boolean[]) WITH ORDINALITY
-            AS item (network, payer, nonce, claim_id, request_digest, claimed_at,
+                    $6::timestamptz[], $7::timestamptz[], $8::text[], $9::numeric[], $10::text[],
+                    $11::bigint[], $12::text[], $13::boolean[], $14::integer[], $15::bytea[],
+                    $16::text[], $17::boolean[]) WITH ORDINALITY
+            AS item (network, payer, nonce, claim_id, request_digest, claimed_at, ends_by,
                      asset, amount, pay_to, expires_at_ledger, caller, token_unverified,
                      max_timeout_s, discovery, budget_owner, is_purchase, i)
         ORDER BY network, payer, nonce, i  -- the same way round in every process
@@ -54,6 +54,7 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
         [claim.claim_id for claim in claims],
         [claim.request_digest for claim in claims],
         [claim.claimed_at for claim in claims],
+        [claim.ends_by for claim in claims],
         [claim.asset for claim in claims],
         [claim.amount for claim in claims],
         [claim.pay_to for claim in claims],

@@ -174,8 +174,7 @@ class PaymentSender:
         else:
             watch = self._network.submitter.wait(sent, until=until)
             fate = await self._network.shutdown.run_until_set(watch) or Indeterminate()
-            answer_s, now = self._timeouts.answer_s, self._clock.now()
-            if known.may_be_replaced(fate, answer_s=answer_s, now=now):
+            if known.may_be_replaced(fate, now=self._clock.now()):
                 return None
         return await self._finish(known, sent, fate)
 

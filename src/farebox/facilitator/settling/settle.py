@@ -5,6 +5,7 @@ import math
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol, TypeVar
 from uuid import uuid4
@@ -302,7 +303,7 @@ class Settler:
 
     def _build_claim(self, request: SettleRequest, accepted: Accepted) -> Claim:
         payment, caller = request.transfer.payment, request.caller
-        terms = payment.terms
+        terms, now = payment.terms, self._clock.now()
         return Claim(
             identity=request.identity,
             claim_id=uuid4(),
@@ -311,7 +312,8 @@ class Settler:
             amount=terms.amount,
             pay_to=terms.pay_to,
             expires_at_ledger=request.transfer.entry.expires_at_ledger,
-            claimed_at=self._clock.now(),
+            claimed_at=now,
+            ends_by=now + timedelta(seconds=self._timeouts.answer_s),
             max_timeout_s=terms.max_timeout_s,
             token_is_verified=accepted.token_is_verified,
             caller=None if caller is None else caller.owner,
