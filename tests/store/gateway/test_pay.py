@@ -34,6 +34,7 @@ from farebox.gateway.delivery.outcome import (
 )
 from farebox.gateway.delivery.reconcile import GatewayReconciler
 from farebox.gateway.payment import GatewayPayment, PaymentState
+from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.caller import Caller, CallerKind
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
@@ -209,15 +210,43 @@ async def test_payment_under_a_used_identifier_takes_no_place(database: Database
     assert await in_progress(database, request) == (0, 0)
 
 
+class PatientSettler(ScriptedSettler):
+    """Judges once every call is about to be judged."""
+
+    def __init__(self, calls: int) -> None:
+        super().__init__(REFUSED)
+        self.verdict = REFUSED
+        self._calls, self._are_here = calls, asyncio.Event()
+
+    def count(self) -> None:
+        """Note that one more call is about to be judged."""
+        self._calls -= 1
+        if not self._calls:
+            self._are_here.set()
+
+    async def judge(self, request: SettleRequest) -> Accepted | NotSettled | None:
+        await self._are_here.wait()
+        return await super().judge(request)
+
+
 async def test_same_refused_payment_fifty_times_is_judged_once_at_a_time(
-    database: Database,
+    database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Control: payments of other bytes are judged each on its own."""
     wrapper = await enabled_wrapper(database)
     new = new_payment(wrapper)
+    find_limit = PaymentAdmission.find_limit
     for payments, judged in (([new] * 50, 1), ([new_payment(wrapper) for _ in range(5)], 5)):
-        settler = ScriptedSettler(REFUSED, takes_s=0.1)
-        settler.verdict = REFUSED
+        settler = PatientSettler(len(payments))
+
+        async def look_first(
+            self: PaymentAdmission, wrapper: Wrapper, settler: PatientSettler = settler
+        ) -> LimitReached | WrapperChanged | None:
+            found = await find_limit(self, wrapper)
+            settler.count()
+            return found
+
+        monkeypatch.setattr(PaymentAdmission, "find_limit", look_first)
         payer = payer_of(database, settler)
         outcomes = await asyncio.gather(*(payer.pay(paid_request(each)) for each in payments))
         assert outcomes == [NotPaid(REFUSED)] * len(payments)
