@@ -1,7 +1,6 @@
 """`/gateway/<slug>`: the HTTP edge of the gateway, before the routing table."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from time import perf_counter
 from typing import Final, Protocol
 
@@ -31,6 +30,7 @@ from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage, Refusal
 from farebox.web.guard import share_name
+from farebox.web.half_closed import CUT
 from farebox.web.request_context import context_of
 from farebox.x402.headers import PAYMENT_SIGNATURE
 
@@ -170,7 +170,7 @@ class GatewayBeforeRoutes:
     """Leads requests to the gateway by their undecoded path, and all others to the routes.
 
     A response that broke in the middle is no fault of the service: its record and the request's log
-    line name it, and the server cuts a connection whose response was left without an end.
+    line name it, and the connection is cut. Another server does so with a response without an end.
     """
 
     def __init__(self, gateway: ASGIApp, routes: ASGIApp) -> None:
@@ -180,8 +180,11 @@ class GatewayBeforeRoutes:
         if not is_gateway_path(scope["raw_path"]):
             await self._routes(scope, receive, send)
             return
-        with suppress(ResponseCut):
+        try:
             await self._gateway(scope, receive, send)
+        except ResponseCut:
+            if CUT in scope.get("extensions", ()):
+                await send({"type": CUT})
 
 
 def _signatures(headers: Sequence[tuple[bytes, bytes]]) -> list[bytes]:

@@ -12,6 +12,7 @@ from farebox.web.written_bytes import FIRST_PAUSE_S, UNTIL_TAKEN, is_reset, wait
 if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveEvent, ASGISendEvent
 
+CUT: Final = "farebox.cut"  # the extension in a scope, and the type of its message
 _INTERIM: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _LONGEST_LOOK_S: Final = 0.25  # between two looks for a reset
 
@@ -40,13 +41,16 @@ class HalfClosableCycle(RequestResponseCycle):
         self.message_event.set()
 
     async def send(self, message: "ASGISendEvent") -> None:
-        """Send a part of the response, or wait until the caller has all that was sent.
+        """Send a part of the response, cut it, or wait until the caller has all that was sent.
 
         Raises:
             ConnectionResetError: the caller has not, and will not.
         """
         kind: str = message["type"]
         own: Mapping[str, Any] = message
+        if kind == CUT:
+            self._cut()
+            return
         if kind != UNTIL_TAKEN:
             if len(own.get("body", b"")) > PIECE_BYTES:
                 await self._send_in_pieces(own["body"], is_last=not own.get("more_body", False))
@@ -113,6 +117,14 @@ class HalfClosableCycle(RequestResponseCycle):
         """
         self.disconnected = True
         self.transport.abort()
+
+    def _cut(self) -> None:
+        """Close the connection behind what was sent of a response, which has no end.
+
+        The server logs an error of an application that leaves a response without one.
+        """
+        self.disconnected = True
+        self.transport.close()
 
     def _look_for_reset(self, pause_s: float) -> None:
         if self.response_complete or self.transport.is_closing():

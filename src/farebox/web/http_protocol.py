@@ -23,7 +23,7 @@ from farebox.web.connections import (
     without_port,
 )
 from farebox.web.error_responses import EarlyResponse
-from farebox.web.half_closed import HalfClosableCycle
+from farebox.web.half_closed import CUT, HalfClosableCycle
 from farebox.web.last_response import HEAD_BYTES, LastResponseProtocol
 from farebox.web.written_bytes import UNTIL_TAKEN
 
@@ -172,7 +172,7 @@ class BoundedHttpProtocol(LastResponseProtocol):
     def on_message_begin(self) -> None:
         """Begin a head."""
         super().on_message_begin()
-        self.scope["extensions"] = {UNTIL_TAKEN: {}}
+        self.scope["extensions"] = {UNTIL_TAKEN: {}, CUT: {}}
         self._host: bytes | None = None
 
     def on_url(self, url: bytes) -> None:
