@@ -94,6 +94,26 @@ class ScriptedSettler:
         return ""
 
 
+class PatientSettler(ScriptedSettler):
+    """Refuses a payment once so many calls are about to be judged."""
+
+    def __init__(self, refusal: NotSettled, *, calls: int) -> None:
+        super().__init__(refusal)
+        self.verdict = refusal
+        self._calls, self._are_here = calls, asyncio.Event()
+
+    def count(self) -> None:
+        """Note that one more call is about to be judged."""
+        self._calls -= 1
+        if not self._calls:
+            self._are_here.set()
+
+    async def judge(self, request: SettleRequest) -> Accepted | NotSettled | None:
+        """Return the verdict once every call is here."""
+        await self._are_here.wait()
+        return await super().judge(request)
+
+
 async def land(database: Database, new: NewPayment) -> NewPayment:
     """Insert a confirmed settlement, and return the payment with its identity."""
     identity = await insert_settlement(database, Paid())

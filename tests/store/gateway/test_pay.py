@@ -45,6 +45,7 @@ from farebox.x402.reasons import Reason
 from support.accepted_payment import accepted_payment
 from support.gateway_payments import (
     HASH,
+    PatientSettler,
     ScriptedSettler,
     enabled_wrapper,
     land,
@@ -210,25 +211,6 @@ async def test_payment_under_a_used_identifier_takes_no_place(database: Database
     assert await in_progress(database, request) == (0, 0)
 
 
-class PatientSettler(ScriptedSettler):
-    """Judges once every call is about to be judged."""
-
-    def __init__(self, calls: int) -> None:
-        super().__init__(REFUSED)
-        self.verdict = REFUSED
-        self._calls, self._are_here = calls, asyncio.Event()
-
-    def count(self) -> None:
-        """Note that one more call is about to be judged."""
-        self._calls -= 1
-        if not self._calls:
-            self._are_here.set()
-
-    async def judge(self, request: SettleRequest) -> Accepted | NotSettled | None:
-        await self._are_here.wait()
-        return await super().judge(request)
-
-
 async def test_same_refused_payment_fifty_times_is_judged_once_at_a_time(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,7 +219,7 @@ async def test_same_refused_payment_fifty_times_is_judged_once_at_a_time(
     new = new_payment(wrapper)
     find_limit = PaymentAdmission.find_limit
     for payments, judged in (([new] * 50, 1), ([new_payment(wrapper) for _ in range(5)], 5)):
-        settler = PatientSettler(len(payments))
+        settler = PatientSettler(REFUSED, calls=len(payments))
 
         async def look_first(
             self: PaymentAdmission, wrapper: Wrapper, settler: PatientSettler = settler
