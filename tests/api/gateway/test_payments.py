@@ -167,7 +167,10 @@ async def test_unproven_payment_is_shown_to_both_sides_and_to_the_seller(
     scene = shop.stage.networks[Network.TESTNET].scene
     tx_hash = receipt(await shop.buy(await shop.serve()))["transaction"]
     await shop.stage.query(
-        "UPDATE settlements SET state = 'unproven', answered_at = NULL, reason = $1",
+        "UPDATE settlements SET state = 'unproven', answered_at = NULL, reason = $2,"
+        " next_look_at = now() + interval '1 hour'"  # a look would prove it: it is on the ledger
+        " WHERE tx_hash = $1",
+        bytes.fromhex(tx_hash),
         Reason.OUTCOME_UNPROVEN.value,
     )
     await shop.stage.query("DELETE FROM gateway_responses")
