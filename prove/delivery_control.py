@@ -126,6 +126,7 @@ class Control(StrEnum):
     PUBLIC = "whose payment it is, is told by its nonce"
     SHARED = "/settle gives the success of a sale to whoever has its bytes"
     BLIND = "nobody looks whether the buyer is there"
+    TRUNCATED = "a response that breaks off and has no length is taken for whole"
     GULLIBLE = "farebox pay takes a seller's refusal for a disproof"
 
     @property
@@ -138,6 +139,8 @@ class Control(StrEnum):
                 return DeliveryCase(0, 2, upstream=(UpstreamFault.STATUS,))
             case Control.RECONCILER:
                 return DeliveryCase(0, 3, upstream=(UpstreamFault.KILL,), leaves=True)
+            case Control.TRUNCATED:
+                return DeliveryCase(0, 6, upstream=(UpstreamFault.UNENDED,))
             case Control.GULLIBLE:
                 return ReportBatch(_REFUSALS, 5, is_gullible=True)
             case _:
@@ -170,9 +173,11 @@ _SHOWN: Final = {
     Control.PUBLIC: DeliveryViolation.TO_OTHERS,
     Control.SHARED: DeliveryViolation.TO_OTHERS,
     Control.BLIND: DeliveryViolation.HONEST_REFUSED,
+    Control.TRUNCATED: DeliveryViolation.TO_NOBODY,
     Control.GULLIBLE: DeliveryViolation.TOLD_WRONG,
 }
 _PAYMENT: Final = "gateway/payment.py"
+_RESPONSE: Final = "outbound/tls_response.py"
 _BROKEN: Final[dict[Control, dict[str, str]]] = {
     Control.REPEATS: {"gateway/delivery/pay.py": _REPEATS},
     Control.RECEIPT: {"gateway/responses.py": _NO_RECEIPT},
@@ -187,12 +192,14 @@ _BROKEN: Final[dict[Control, dict[str, str]]] = {
     Control.PUBLIC: {_PAYMENT: _BY_NONCE},
     Control.SHARED: {"facilitator/settling/settle_request.py": _SHARED},
     Control.BLIND: {"gateway/buyer_connection.py": _BLIND},
+    Control.TRUNCATED: {_RESPONSE: "\n\nTlsResponse.is_cut_off = property(lambda self: False)\n"},
     Control.GULLIBLE: {},  # it is no part of the service
 }
 # what each of those modules must still have
 _REPLACED: Final = {
     "gateway/responses.py": "def receipt_header(",
     _PAYMENT: "class PresentedRequest:",
+    _RESPONSE: "class TlsResponse(",
     "gateway/delivery/landing.py": "async def _take_restored(",
     "facilitator/settling/settle_request.py": "def digest_at(",
     "submission/deliver.py": "async def _after_try_again_later(",

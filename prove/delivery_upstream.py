@@ -30,6 +30,7 @@ class UpstreamFault(StrEnum):
     STATUS = "it responds 500"
     DROPS = "it reads the request and drops the connection"
     CUT = "its response breaks off"
+    UNENDED = "its response breaks off that has no length"
     SILENT = "it is silent"
     KILL = "the replica is killed while it waits"
     KILL_AFTER = "the replica is killed once it has the response"
@@ -98,10 +99,11 @@ class ScriptedUpstream:
         match fault:
             case UpstreamFault.DROPS:
                 writer.transport.abort()
-            case UpstreamFault.CUT:
-                writer.write(_head(200, len(body)) + body[: len(body) // 2])
+            case UpstreamFault.CUT | UpstreamFault.UNENDED:
+                length = len(body) if fault is UpstreamFault.CUT else None
+                writer.write(_head(200, length) + body[: len(body) // 2])
                 await writer.drain()
-                writer.transport.abort()
+                writer.transport.abort()  # without the closure alert of TLS (RFC 9112, section 9.8)
             case UpstreamFault.SILENT:
                 await asyncio.sleep(_SILENT_S)
             case UpstreamFault.KILL:
@@ -132,9 +134,9 @@ class ScriptedUpstream:
             raise
 
 
-def _head(status: int, length: int) -> bytes:
+def _head(status: int, length: int | None) -> bytes:
     lines = b"HTTP/1.1 %d Told\r\nContent-Type: text/plain\r\n" % status
-    if status not in _WITHOUT_BODY:
+    if length is not None and status not in _WITHOUT_BODY:
         lines += b"Content-Length: %d\r\n" % length
     return lines + b"\r\n"
 

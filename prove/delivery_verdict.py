@@ -57,6 +57,7 @@ def judge_delivery(evidence: Evidence) -> list[Finding]:
         *((DeliveryViolation.SECOND_CHARGES, why) for why in _second_charges(evidence)),
         *((DeliveryViolation.RECEIPTS_MISSING, why) for why in _receipts_missing(evidence)),
         *((DeliveryViolation.UNRESOLVED, why) for why in _unresolved(evidence)),
+        *((DeliveryViolation.TO_NOBODY, why) for why in _broken_off(evidence)),
     ]
     return [(violation, why) for violation, why in found]
 
@@ -69,6 +70,12 @@ def _overdelivered(evidence: Evidence) -> list[str]:
         if unknown:
             why.append("a POST of unknown outcome reached the upstream again")
     return why
+
+
+def _broken_off(evidence: Evidence) -> list[str]:
+    is_served = any(each.status == 200 for each in evidence.answers)
+    is_whole = any(each.status == 200 for each in evidence.reached)
+    return ["a response that broke off was delivered as whole"] if is_served > is_whole else []
 
 
 def _second_charges(evidence: Evidence) -> list[str]:

@@ -1,7 +1,9 @@
 """A TLS server on loopback with scripted answers, which keeps the requests."""
 
 import asyncio
+import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -56,6 +58,20 @@ def drops() -> Answer:
     """No answer: the connection ends once the request is there."""
 
     async def leave(writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    return leave
+
+
+def breaks_off(raw: bytes, *, resets: bool) -> Answer:
+    """These bytes, and the end of the connection without the closure alert of TLS."""
+
+    async def leave(writer: asyncio.StreamWriter) -> None:
+        writer.write(raw)
+        await writer.drain()
+        if resets:  # the peer's system tells of it, where the end of the stream says nothing
+            linger = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         writer.transport.abort()
 
     return leave

@@ -23,7 +23,7 @@ from farebox.outbound.request import OutboundRequest
 from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress
 from support.loop_time import LaterTime
 from support.outbound import LOOPBACK, SELLER, URL, seller
-from support.upstream import answers, drips, drops, says, upstream
+from support.upstream import answers, breaks_off, drips, drops, says, upstream
 
 METHODS = ("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "POST", "PATCH")
 
@@ -112,6 +112,46 @@ async def test_truncated_response_body_is_an_unknown_outcome(tmp_path: Path) -> 
             await at.call()
     assert unknown.value.reason is UnknownOutcomeReason.DROPPED
     assert at.upstream.connections == 1
+
+
+_ENDLESS_HEADS = {
+    "no length": "",
+    "identity": "Transfer-Encoding: identity\r\n",
+    "another last coding": "Transfer-Encoding: chunked, gzip\r\n",
+    "stream of events": "Content-Type: text/event-stream\r\n",
+}
+
+
+@pytest.mark.parametrize("resets", [False, True], ids=["ends", "resets"])
+@pytest.mark.parametrize("size", [4, 200_000])
+@pytest.mark.parametrize("head", _ENDLESS_HEADS)
+async def test_response_that_ends_with_its_connection_needs_the_closure_alert(
+    tmp_path: Path, head: str, size: int, resets: bool
+) -> None:
+    """Control: with the alert the same bytes are whole."""
+    raw = f"HTTP/1.1 200 OK\r\n{_ENDLESS_HEADS[head]}\r\n".encode() + b"x" * size
+    async with seller(tmp_path, breaks_off(raw, resets=resets)) as at:
+        with pytest.raises(CallOutcomeUnknown) as unknown:
+            await at.call()
+        assert unknown.value.reason is UnknownOutcomeReason.DROPPED
+        at.upstream.answer = says(raw)
+        assert (await at.call()).body == b"x" * size
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhalf",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n4\r\nhalf\r\n0\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+    ],
+    ids=["length", "chunks", "none"],
+)
+async def test_response_with_an_end_of_its_own_needs_no_closure_alert(
+    tmp_path: Path, raw: bytes
+) -> None:
+    async with seller(tmp_path, breaks_off(raw, resets=False)) as at:
+        assert (await at.call()).body in (b"half", b"")
 
 
 @pytest.mark.parametrize("declared", [True, False])
