@@ -27,7 +27,7 @@ from prove.neighbours_case import (
     NeighboursOutcome,
     run_case,
 )
-from prove.neighbours_control import Control, broken_sources, timed_sources
+from prove.neighbours_control import TIMED_CONTROLS, Control, broken_sources, timed_sources
 from prove.neighbours_ground import Origin
 from prove.world import World
 
@@ -95,18 +95,18 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
 
 
 async def _controls_are_caught(world: AutomationWorld, authority: Authority, folder: Path) -> bool:
-    """Run the case of every control with its build, a few at a time."""
+    """Run the case of every control with its build: a few at a time, the timed ones alone."""
 
     async def run(broken: World, control: Control) -> tuple[bool, object]:
         outcome = await run_case(replace(world, world=broken), authority, control.case, plays=1)
         return control.shows_in(outcome), outcome
 
-    waiting = list(Control)
-    groups = (waiting[first::WORKERS] for first in range(WORKERS))
-    caught = await asyncio.gather(
-        *(are_controls_caught(world.world, folder, each, broken_sources, run) for each in groups)
-    )
-    return all(caught)
+    async def are_caught(group: Sequence[Control]) -> bool:
+        return await are_controls_caught(world.world, folder, group, broken_sources, run)
+
+    others = [each for each in Control if each not in TIMED_CONTROLS]
+    caught = await asyncio.gather(*(are_caught(others[n::WORKERS]) for n in range(WORKERS)))
+    return all([*caught, await are_caught(TIMED_CONTROLS)])
 
 
 def figures_of(outcomes: Sequence[NeighboursOutcome]) -> dict[str, object]:

@@ -55,7 +55,7 @@ _SLOW_SEARCH: Final = f"""
 async def _find_slowly(self, request, own=Search._find):
     if "{SLOWLY}" in request.query:
         async with self._database.connection() as db:
-            await db.execute("SELECT pg_sleep(0.15)")
+            await db.execute("SELECT pg_sleep(0.3)")
     return await own(self, request)
 
 
@@ -177,6 +177,8 @@ class Control(StrEnum):
 
 
 _OF_SITES: Final = (Control.SEARCHES, Control.PREVIEWS)
+# these compare times, so that nothing else may run beside them
+TIMED_CONTROLS: Final = (Control.SEARCHES, Control.CHANNELS)
 _ATTACKS: Final = {
     Control.JUDGED: Attack.MISSING,
     Control.LOOKUPS: Attack.HANGING,
