@@ -80,8 +80,8 @@ class GatewayEndpoint:
         except BuyerLeft:
             context.add_log_fields(error="caller_left")
             return
-        except ResponseCut:
-            context.add_log_fields(error="upstream_response_cut")
+        except ResponseCut as cut:
+            context.add_log_fields(error="upstream_response_cut", fault=cut.fault.value)
             raise
         except (Refusal, Outage) as error:
             if connection.status:

@@ -31,7 +31,7 @@ class HalfClosableCycle(RequestResponseCycle):
     """
 
     has_end = False  # no byte of the caller follows
-    is_rendered = False  # the handler has given the whole response, and waits for the caller alone
+    is_rendered = False  # the handler gives no more of the response, and waits for the caller alone
     _is_body_taken = False
     _is_watched = False
 
@@ -121,8 +121,12 @@ class HalfClosableCycle(RequestResponseCycle):
     def _cut(self) -> None:
         """Close the connection behind what was sent of a response, which has no end.
 
-        The server logs an error of an application that leaves a response without one.
+        The server logs an error of an application that leaves a response without one, and should
+        where none has started. Behind a whole response a next request may be under way.
         """
+        if not self.response_started or self.response_complete:
+            return
+        self.is_rendered = True
         self.disconnected = True
         self.transport.close()
 

@@ -80,6 +80,13 @@ class Unacceptable:
     member: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """A text that cannot be decoded: the path of the member, as `.accepted.asset`, or empty."""
+
+    member: str
+
+
 def _read_any_number(text: str) -> int | float:
     """Read a number of any size: one that no float can hold is infinite, so that its rule fails."""
     try:
@@ -108,13 +115,13 @@ def read_payment(body: bytes) -> Payment | Unacceptable:
         return request
     payload = _decode(_PAYLOAD, request.payment_payload)
     terms = _decode(_TERMS, request.payment_requirements)
-    network = _text(terms.network if terms else None) or _text(payload.network if payload else None)
-    if payload is None:
-        member = _find_unreadable(_PAYLOAD, request.payment_payload)
-        return Unacceptable(Reason.INVALID_PAYLOAD, network, _PAYLOAD_NAME + member)
-    if terms is None:
-        member = _find_unreadable(_TERMS, request.payment_requirements)
-        return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, network, TERMS_NAME + member)
+    in_terms = "" if isinstance(terms, _Unreadable) else _text(terms.network)
+    if isinstance(payload, _Unreadable):
+        return Unacceptable(Reason.INVALID_PAYLOAD, in_terms, _PAYLOAD_NAME + payload.member)
+    network = in_terms or _text(payload.network)
+    if isinstance(terms, _Unreadable):
+        member = TERMS_NAME + terms.member
+        return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, network, member)
     parsed = _read_terms(payload, terms)
     if isinstance(parsed, Unacceptable):
         return Unacceptable(parsed.reason, network, parsed.member)
@@ -134,7 +141,10 @@ def read_requirements(text: bytes) -> PaymentTerms | Unacceptable:
     Total over all bytes: the first rule that fails names the reason.
     """
     terms = _decode(_TERMS, text)
-    if terms is None or has_repeated_name(text):
+    if isinstance(terms, _Unreadable):
+        member = TERMS_NAME + terms.member
+        return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, member=member)
+    if has_repeated_name(text):
         return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, member=TERMS_NAME)
     if terms.scheme != SCHEME:
         return _in_terms(Reason.UNSUPPORTED_SCHEME, "scheme")
@@ -143,7 +153,7 @@ def read_requirements(text: bytes) -> PaymentTerms | Unacceptable:
 
 def _read_request(body: bytes) -> RequestBody | Unacceptable:
     request = _decode(_REQUEST, body)
-    if request is None or not _is_utf8(body):
+    if isinstance(request, _Unreadable) or not _is_utf8(body):
         return Unacceptable(Reason.INVALID_JSON)
     if has_repeated_name(body):
         terms = bytes(request.payment_requirements)
@@ -155,23 +165,14 @@ def _read_request(body: bytes) -> RequestBody | Unacceptable:
     return request
 
 
-def _decode(decoder: msgspec.json.Decoder[S], raw: bytes | msgspec.Raw) -> S | None:
+def _decode(decoder: msgspec.json.Decoder[S], raw: bytes | msgspec.Raw) -> S | _Unreadable:
     try:
         return decoder.decode(raw)
-    except UNDECODABLE:
-        return None
-
-
-def _find_unreadable(decoder: msgspec.json.Decoder[S], raw: msgspec.Raw) -> str:
-    """The path of the member that cannot be decoded, as `.accepted.asset`; empty for the whole."""
-    try:
-        decoder.decode(raw)
     except msgspec.ValidationError as error:
         found = _PATH.search(str(error))
-        return found[1] if found else ""
+        return _Unreadable(found[1] if found else "")
     except UNDECODABLE:
-        pass
-    return ""
+        return _Unreadable("")
 
 
 def _is_utf8(body: bytes) -> bool:
