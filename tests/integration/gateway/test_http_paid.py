@@ -18,7 +18,7 @@ from support.gateway_payments import HASH
 from support.outbound import SELLER
 from support.payment_headers import receipt, required
 from support.upstream import Answer as UpstreamAnswer
-from support.upstream import answers, drops
+from support.upstream import answers, breaks_off, drops
 from support.vault import new_owner, random_value, vault_replica
 from support.wrappers import OTHER_PAY_TO, change_fields, wrapper_fields, wrappers_of
 
@@ -274,7 +274,13 @@ async def test_nothing_sent_charges_nothing(opened: Opened, error: Exception) ->
 
 @pytest.mark.parametrize(
     ("answer_of_upstream", "status"),
-    [(answers(b"", status="500 X"), 502), (drops(), 502), (answers(b"x", length=9), 502)],
+    [
+        (answers(b"", status="500 X"), 502),
+        (drops(), 502),
+        (answers(b"x", length=9), 502),
+        (breaks_off(b"HTTP/1.1 200 OK\r\n\r\nhalf", resets=False), 502),
+        (breaks_off(b"HTTP/1.1 200 OK\r\n\r\nhalf", resets=True), 502),
+    ],
 )
 async def test_paid_request_that_was_not_delivered_gets_the_receipt(
     opened: Opened, answer_of_upstream: UpstreamAnswer, status: int

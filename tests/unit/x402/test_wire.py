@@ -295,6 +295,13 @@ def test_requirements_alone_are_read_like_those_of_a_payment(changes: Json) -> N
         assert (alone.reason, alone.member) == (payment.reason, payment.member)
 
 
+def test_unreadable_member_of_requirements_alone_is_named() -> None:
+    raw = json.dumps(TERMS | {"asset": 77}).encode()
+    read = read_requirements(raw.replace(b"77", b"9" * 4_301))
+    assert isinstance(read, Unacceptable)
+    assert read.member == "paymentRequirements.asset"
+
+
 @pytest.mark.parametrize(
     "raw", [b"", b"[]", b"null", b"7", b"{", b'{"amount":"1","amount":"2"}', b"[" * 5_000]
 )
