@@ -2,16 +2,19 @@
 
 import asyncio
 import time
+from typing import Any
 
 import msgspec
 import pytest
 from stellar_sdk import Asset
 
+from farebox.automation.lifecycle.event_feed import EventFeed
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import OnLegError
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.receipt import receipt_digest
 from farebox.automation.runs.receipts import SignedReceipt
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.stellar.auth_entries import signature_verifies
 from support.asgi import ClientDisconnected
@@ -91,15 +94,31 @@ async def test_long_poll_ends_with_its_time(plans: PlanService) -> None:
     assert 0.9 < time.monotonic() - began < 10
 
 
-async def test_owner_with_too_many_waits_is_answered_at_once(plans: PlanService) -> None:
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The plans of the waits that have begun."""
+    noted, wait = list[str](), EventFeed.wait
+
+    async def noting(feed: EventFeed, owner: OwnerId, proposal_id: str, **limits: Any) -> None:
+        noted.append(proposal_id)
+        await wait(feed, owner, proposal_id, **limits)
+
+    monkeypatch.setattr(EventFeed, "wait", noting)
+    return noted
+
+
+async def test_owner_with_too_many_waits_is_answered_at_once(
+    plans: PlanService, begun: list[str]
+) -> None:
     owner, other = await plans.wallet(), await plans.wallet()
     plan, own = await idle_plan(plans, owner), await idle_plan(plans, other)
     path = "events?after=1&waitSeconds=25"
     waits = [asyncio.create_task(plans.get(owner, plan, path)) for _ in range(8)]
-    await asyncio.sleep(1)
+    await until(lambda: len(begun) == 8)
     async with asyncio.timeout(5):
         assert (await plans.get(owner, plan, path))["items"] == []
     not_hindered = asyncio.create_task(plans.get(other, own, path))
+    await until(lambda: own.terms.id in begun)
     await asyncio.sleep(0.5)
     assert not not_hindered.done()
     await tell(plans, plan, "test.news")
