@@ -281,7 +281,7 @@ async def test_unused_runs_are_credit_of_the_next_plan(shop: PaidPlans) -> None:
 
 
 async def test_unknown_outcome_is_pending_until_the_loop_proves_it(stage: Stage) -> None:
-    async with paid_plans(stage, FAREBOX_SETTLE_DEADLINE_S="2") as shop:
+    async with paid_plans(stage, FAREBOX_SETTLE_DEADLINE_S="4") as shop:
         plan, before = await shop.propose(), await shop.revenue()
         offer = await shop.offer(plan)
         payment = await shop.sign(offer)
