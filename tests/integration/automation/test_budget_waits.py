@@ -6,9 +6,26 @@ from typing import Any
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.kernel.amounts import NO_STROOPS, Stroops
+from farebox.submission.fate import Fate, SentEnvelope
+from farebox.submission.submit import Submitter
 from support.automation import draft_plan, read_runs
 from support.automation_world import LIMITS, AutomationWorld, has_consumed, keeper_plan
 from support.waiting import until
+
+
+class UntilOneWaits:
+    """Tells the fate of what it has sent once another run waits for the budget meanwhile."""
+
+    def __init__(self, world: AutomationWorld, real: Submitter) -> None:
+        self._world, self._real = world, real
+
+    async def submit(self, sent: SentEnvelope, **others: Any) -> Fate:
+        fate: Fate = await self._real.submit(sent, **others)
+        await until(lambda: count_deferred(self._world))
+        return fate
+
+    async def wait(self, sent: SentEnvelope, *, until: float) -> Fate:
+        return await self._real.wait(sent, until=until)
 
 
 async def fee_of_a_run(world: AutomationWorld) -> tuple[int, int]:
@@ -28,7 +45,9 @@ async def run_both(world: AutomationWorld, budgets: AutomationBudgets, *, same_o
     plans: list[StoredPlan] = [
         await keeper_plan(world, await world.keeper(), runs=1, **changes) for _ in range(2)
     ]
-    async with world.running(world.network(limits=replace(LIMITS, budgets=budgets))):
+    limits = replace(LIMITS, budgets=budgets)
+    network = world.network(limits=limits, wrap=lambda real: UntilOneWaits(world, real))
+    async with world.running(network):
         for plan in plans:
             await until(lambda plan=plan: has_consumed(world, plan, 1), 30)  # type: ignore[misc]
     waited = [row for plan in plans for row in await read_runs(world.database, plan)]
