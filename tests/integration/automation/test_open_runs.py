@@ -155,10 +155,10 @@ async def test_stopped_network_sends_nothing_until_it_is_started(world: Automati
 
 async def test_attempt_is_not_recorded_once_the_network_is_stopped(world: AutomationWorld) -> None:
     keeper, network = await world.keeper(), world.network()
-    plan = await keeper_plan(world, keeper)
     async with world.running(network):  # its watch has not seen the switch
         async with world.database.transaction() as db:
             assert await budget_store.stop_network(db, NET, at=soon())
+        plan = await keeper_plan(world, keeper)
         row = await until_state(world, plan, "deferred")
     assert row["state_reason"] == "automation_stopped"
     assert await world.count(keeper) == 0
