@@ -80,7 +80,7 @@ async def test_send_is_certainly_not_sent_by_a_closed_client() -> None:
 
 async def test_send_is_certainly_not_sent_when_no_connection_is_free_in_time() -> None:
     async with ScriptedNode([silent]) as node:
-        rpc = HttpSorobanRpc(Network.TESTNET, Secret(node.url), timeout_s=0.4, max_connections=1)
+        rpc = HttpSorobanRpc(Network.TESTNET, Secret(node.url), timeout_s=1, max_connections=1)
         async with rpc:
             both = (rpc.send("AAAA"), rpc.send("BBBB"))
             ended = await asyncio.gather(*both, return_exceptions=True)
@@ -91,7 +91,7 @@ async def test_send_is_certainly_not_sent_when_no_connection_is_free_in_time() -
 
 async def test_send_without_a_free_connection_did_not_call_the_node() -> None:
     async with ScriptedNode([silent]) as node:
-        rpc = HttpSorobanRpc(Network.TESTNET, Secret(node.url), timeout_s=0.4, max_connections=1)
+        rpc = HttpSorobanRpc(Network.TESTNET, Secret(node.url), timeout_s=1, max_connections=1)
         async with rpc:
             both = (rpc.send("AAAA"), rpc.send("BBBB"))
             ended = await asyncio.gather(*both, return_exceptions=True)
@@ -105,13 +105,13 @@ async def test_simulations_do_not_use_the_connections_of_other_calls() -> None:
     acts = {"simulateTransaction": silent, "sendTransaction": result(SENT)}
     async with ScriptedNode([by_method(acts)]) as node:
         rpc = HttpSorobanRpc(
-            Network.TESTNET, Secret(node.url), timeout_s=5, max_connections=1, max_simulations=2
+            Network.TESTNET, Secret(node.url), timeout_s=20, max_connections=1, max_simulations=2
         )
         async with rpc:
             slow = [asyncio.ensure_future(rpc.simulate("AAAA")) for _ in range(8)]
             await until(lambda: len(node.requests) == 2)
-            async with asyncio.timeout(1):
-                assert (await rpc.send("AAAA")).hash == SENT["hash"]
+            assert (await rpc.send("AAAA")).hash == SENT["hash"]
+            assert not any(each.done() for each in slow), "it waited for none of them"
             for each in slow:
                 each.cancel()
             await asyncio.gather(*slow, return_exceptions=True)
@@ -182,7 +182,7 @@ async def test_read_is_not_retried_when_the_connection_drops() -> None:
 @pytest.mark.parametrize("act", [silent, dripping], ids=["no answer", "an answer that drips"])
 async def test_send_times_out_at_the_deadline_of_a_slow_node(act: Act) -> None:
     async with ScriptedNode([act]) as node:
-        outage = await outage_of_send(node.url, timeout_s=0.3)
+        outage = await outage_of_send(node.url, timeout_s=1)
     assert not outage.certainly_not_sent
     assert outage.message.endswith("no answer came in time")
 
