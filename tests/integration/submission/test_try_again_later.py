@@ -67,7 +67,7 @@ class Queue:
             sent_after_ledger=(await self.rpc.latest_ledger()).sequence,
         )
 
-    async def submit(self, sent: SentEnvelope, *, for_s: float = 0.4, again: bool = False) -> Fate:
+    async def submit(self, sent: SentEnvelope, *, for_s: float = 1.0, again: bool = False) -> Fate:
         """Submit the envelope and wait `for_s` seconds for its fate."""
 
         async def taken() -> None:
@@ -116,7 +116,7 @@ async def test_envelope_of_a_busy_source_is_resubmitted_after_a_ledger(queue: Qu
     refused = await queue.submit(second)
     assert refused == Indeterminate(TryAgainLaterCause.OTHER_SEQUENCE), "it may land all the same"
     before = await queue.sends()
-    coming = asyncio.create_task(queue.submit(second, for_s=5))
+    coming = asyncio.create_task(queue.submit(second, for_s=20))
     await until(lambda: queue.has_sent_since(before))
     await queue.devnet.close()  # the first one lands, and the second one gets in
     while not coming.done():
