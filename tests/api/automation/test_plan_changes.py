@@ -1,11 +1,13 @@
 """Pause, resume and cancel over HTTP: what each state takes, and what a run under way does."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.schedules.schedule import IntervalSchedule
 from farebox.kernel.networks import Network
 from support.callers import Wallet, create_key, send_request
 from support.node_proxy import silence
@@ -33,6 +35,7 @@ async def in_state(plans: PlanService, owner: Wallet, state: str) -> StoredPlan:
         assert await code(plans, owner, plan, "activate") in ("active", "executing")
     if state == "paused":
         assert await code(plans, owner, plan, "pause") == "paused"
+        await until(lambda: _is_idle(plans, plan), 30)
     if state == "cancelled":
         assert await code(plans, owner, plan, "cancel") == "cancelled"
     return plan
@@ -73,6 +76,7 @@ async def test_changes_are_in_the_audit_log_and_their_reasons_among_the_events(
     owner = await plans.wallet()
     plan = await in_state(plans, owner, "active")
     assert (await plans.post(owner, plan, "pause", {"reason": "a holiday"}))["http"] == 200
+    await until(lambda: _is_idle(plans, plan), 30)
     assert await code(plans, owner, plan, "resume") == "active"
     assert (await plans.post(owner, plan, "cancel"))["http"] == 200
     rows = await plans.stage.query(
@@ -180,6 +184,7 @@ async def test_plan_that_the_operator_paused_is_released_by_the_operator_alone(
     assert "paused (operator)" in listed
     released = await plans.farebox("automation", "resume", "--owner", owner.owner)
     assert released.out == "1 plans may be resumed by their owners\n"
+    await until(lambda: _is_idle(plans, plan), 30)
     assert await code(plans, owner, plan, "resume") == "active"
     for words in (("pause",), ("resume",), ("close", "--yes")):
         ran = await plans.farebox("automation", *words)
@@ -225,7 +230,9 @@ async def test_key_needs_the_scope_automation(plans: PlanService) -> None:
 async def test_operator_ends_the_search_for_one_outcome(plans: PlanService) -> None:
     """A run as an outage of the node leaves it: its envelope may have landed."""
     owner = await plans.wallet()
-    plan = await in_state(plans, owner, "active")
+    in_an_hour = IntervalSchedule(60, datetime.now(UTC) + timedelta(hours=1))
+    plan = await plans.open_plan(owner, await plans.some_keeper(), schedule=in_an_hour)
+    assert await code(plans, owner, plan, "activate") == "active"
     await plans.stage.query(
         "UPDATE automation_runs SET state = 'reconciling', due_at = NULL"
         " WHERE proposal_id = $1 AND run_index = 0",
