@@ -65,12 +65,17 @@ def raw_call(devnet: RunningDevnet, method: str, params: object = None) -> tuple
 
 
 def test_delay_fault_delays_one_method(devnet: RunningDevnet) -> None:
-    devnet.fault({"kind": "delay", "ms": 300}, methods=["getNetwork"], count=1)
+    devnet.fault({"kind": "delay", "ms": 300}, methods=["getNetwork"])
+    others = [_seconds(devnet, "getHealth") for _ in range(5)]
+    assert min(others) < 0.2, "the machine may be slow for a moment, a fault is every time"
+    assert _seconds(devnet, "getNetwork") > 0.3
+
+
+def _seconds(devnet: RunningDevnet, method: str) -> float:
+    """How long a call takes."""
     started = time.monotonic()
-    devnet.result("getHealth")
-    assert time.monotonic() - started < 0.2
-    devnet.result("getNetwork")
-    assert time.monotonic() - started > 0.3
+    devnet.result(method)
+    return time.monotonic() - started
 
 
 def test_drop_fault_prevents_the_call_or_follows_it(
