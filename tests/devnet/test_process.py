@@ -110,7 +110,7 @@ def test_https_is_trusted_only_with_the_authority(tmp_path: Path) -> None:
 
 
 def test_accounts_are_funded_concurrently() -> None:
-    devnet = RunningDevnet.start("--close-ms", "200")
+    devnet = RunningDevnet.start("--close-ms", "1000")  # more than forty threads take to ask
     keys = [Keypair.random().public_key for _ in range(40)]
     before = devnet.result("getLatestLedger")["sequence"]
     with ThreadPoolExecutor(40) as pool:
