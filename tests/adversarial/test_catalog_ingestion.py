@@ -8,6 +8,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
+from farebox.facilitator.listing_report import ListingReports
 from support import node_proxy
 from support.asgi import ClientDisconnected
 from support.journal_rows import http_bazaar, tool_bazaar
@@ -21,7 +22,7 @@ from support.listing_requests import (
     with_resource,
 )
 from support.promises import case, promise
-from support.stage import Stage
+from support.stage import Stage, own_relayer, service
 from support.waiting import until
 
 LISTED: Final = {"success": True, "status": "success"}
@@ -248,8 +249,15 @@ async def test_hanging_catalog_delays_settle_briefly_and_listing_follows(
 
 @case("PV-158")
 async def test_caller_leaving_while_catalog_hangs_keeps_its_success(
-    stage: Stage,
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The answer waits for the catalog until the caller has left, however busy the machine is."""
+    monkeypatch.setitem(ListingReports.__init__.__kwdefaults__, "wait_s", 3.0)
+    async with service(stage.environment | await own_relayer(stage)) as client:
+        await _leave_while_catalog_hangs(Stage(client, stage.networks, stage.environment))
+
+
+async def _leave_while_catalog_hangs(stage: Stage) -> None:
     leave = asyncio.Event()
     body = with_resource((await stage.draft()).request(), new_url())
 
