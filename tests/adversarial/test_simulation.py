@@ -343,7 +343,7 @@ async def test_highest_ledger_number_as_expiry_is_too_far(stage: Stage) -> None:
 
 @case("PV-140")
 async def test_transaction_does_not_outlive_its_authorization(stage: Stage) -> None:
-    left = 25  # ledgers, about five seconds of this network
+    left = 50  # ledgers, about ten seconds of this network; the last two are too few to send in
     draft = await stage.draft(expires_at_ledger=await stage.ledger().latest() + left)
     await stage.assert_settles(draft.request())
     (call,) = [c for c in stage.node().calls if c.method == "sendTransaction"]
