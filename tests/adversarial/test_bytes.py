@@ -191,10 +191,12 @@ async def test_concurrent_bodies_of_tiny_elements_delay_no_other_request(stage: 
     crowd = asyncio.gather(*(stage.verify(body) for _ in range(50)))
     longest = 0.0
     while not crowd.done():
-        before = time.monotonic()
+        before, spent = time.monotonic(), time.process_time()
         assert (await stage.client.get("/health/live")).status == 200
         await asyncio.sleep(0)
-        longest = max(longest, time.monotonic() - before)
+        # a stall of our own takes the processor all the while; the machine's own stalls do not
+        stall = min(time.monotonic() - before, time.process_time() - spent)
+        longest = max(longest, stall)
     assert all(verdict["isValid"] is False for verdict in await crowd)
     assert longest < STALL_LIMIT_S
 
