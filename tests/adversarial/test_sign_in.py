@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -80,13 +81,22 @@ async def test_challenge_works_once_through_any_endpoint(stage: Stage) -> None:
 
 @case("AU-003")
 async def test_challenge_expires_after_five_minutes(stage: Stage) -> None:
-    for seconds, is_open in ((298, True), (301, False)):
-        key = Keypair.random()
-        challenge = await request_challenge(stage.client, key.public_key)
-        document = add_signatures(challenge["transactionXdr"], NET, key)
-        await _passes(stage, "challenges", key.public_key, seconds)
-        answer = await verify_challenge(stage.client, document)
-        assert answer.status == 200 if is_open else _is(answer, 401, "challenge_not_open")
+    took_s = 2.0
+    while took_s >= 2:  # a machine that stands still for so long passes the five minutes
+        began = time.monotonic()
+        answer = await _present_after(stage, 298)
+        took_s = time.monotonic() - began
+    assert answer.status == 200
+    assert _is(await _present_after(stage, 301), 401, "challenge_not_open")
+
+
+async def _present_after(stage: Stage, seconds: float) -> Answer:
+    """The answer to a challenge that is so old."""
+    key = Keypair.random()
+    challenge = await request_challenge(stage.client, key.public_key)
+    document = add_signatures(challenge["transactionXdr"], NET, key)
+    await _passes(stage, "challenges", key.public_key, seconds)
+    return await verify_challenge(stage.client, document)
 
 
 class _WrongClock:
