@@ -21,11 +21,14 @@ from support.stage import Stage, environment_for, network_stage, service
 from support.waiting import until
 
 SEND: Final = "sendTransaction"
+_LIFE_LEDGERS: Final = 600  # two minutes: on a busy machine the last of eighty waits for long
 PATIENT: Final = {"FAREBOX_CHANNEL_WAIT_S": "30", "FAREBOX_SETTLE_DEADLINE_S": "40"}
 
 
 async def bodies(stage: Stage, count: int) -> list[Json]:
-    return [(await stage.draft()).request() for _ in range(count)]
+    expires_at_ledger = await stage.ledger().latest() + _LIFE_LEDGERS
+    drafts = [await stage.draft(expires_at_ledger=expires_at_ledger) for _ in range(count)]
+    return [draft.request() for draft in drafts]
 
 
 async def settle_all(stage: Stage, pool: ChannelPool, requests: list[Json]) -> list[Json]:
