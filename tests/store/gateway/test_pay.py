@@ -59,6 +59,7 @@ from support.waiting import until
 from support.wrappers import OTHER_PAY_TO, change_fields, wrappers_of
 
 REFUSED = NotSettled(Reason.SIMULATION_FAILED, Network.TESTNET)
+_FIND_LIMIT = PaymentAdmission.find_limit
 DUPLICATE = NotSettled(Reason.DUPLICATE_SETTLEMENT, Network.TESTNET, None, HASH)
 
 
@@ -211,24 +212,28 @@ async def test_payment_under_a_used_identifier_takes_no_place(database: Database
     assert await in_progress(database, request) == (0, 0)
 
 
+def count_before_judgment(monkeypatch: pytest.MonkeyPatch, settler: PatientSettler) -> None:
+    """Let the settler know of each call that is about to be judged."""
+
+    async def look_first(
+        self: PaymentAdmission, wrapper: Wrapper
+    ) -> LimitReached | WrapperChanged | None:
+        found = await _FIND_LIMIT(self, wrapper)
+        settler.count()
+        return found
+
+    monkeypatch.setattr(PaymentAdmission, "find_limit", look_first)
+
+
 async def test_same_refused_payment_fifty_times_is_judged_once_at_a_time(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Control: payments of other bytes are judged each on its own."""
     wrapper = await enabled_wrapper(database)
     new = new_payment(wrapper)
-    find_limit = PaymentAdmission.find_limit
     for payments, judged in (([new] * 50, 1), ([new_payment(wrapper) for _ in range(5)], 5)):
         settler = PatientSettler(REFUSED, calls=len(payments))
-
-        async def look_first(
-            self: PaymentAdmission, wrapper: Wrapper, settler: PatientSettler = settler
-        ) -> LimitReached | WrapperChanged | None:
-            found = await find_limit(self, wrapper)
-            settler.count()
-            return found
-
-        monkeypatch.setattr(PaymentAdmission, "find_limit", look_first)
+        count_before_judgment(monkeypatch, settler)
         payer = payer_of(database, settler)
         outcomes = await asyncio.gather(*(payer.pay(paid_request(each)) for each in payments))
         assert outcomes == [NotPaid(REFUSED)] * len(payments)
@@ -236,15 +241,18 @@ async def test_same_refused_payment_fifty_times_is_judged_once_at_a_time(
 
 
 async def test_judgment_goes_on_for_the_others_when_the_first_caller_leaves(
-    database: Database,
+    database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = paid_request(new_payment(await enabled_wrapper(database)))
-    settler = ScriptedSettler(REFUSED, takes_s=0.2)
-    settler.verdict = REFUSED
+    settler = PatientSettler(REFUSED, calls=3)
+    count_before_judgment(monkeypatch, settler)
     payer = payer_of(database, settler)
-    first, second = (asyncio.create_task(payer.pay(request)) for _ in range(2))
-    await until(lambda: settler.judged)
+    first = asyncio.create_task(payer.pay(request))
+    await until(lambda: settler._calls == 2)
+    second = asyncio.create_task(payer.pay(request))
+    await until(lambda: settler._calls == 1)
     first.cancel()
+    settler.count()  # as a third one that is about to be judged
     assert await second == NotPaid(REFUSED)
     assert len(settler.judged) == 1
 
