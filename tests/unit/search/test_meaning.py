@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from farebox.search.meaning.meaning import LanguageModel
-from support.waiting import until
+from support.waiting import WITHIN_S, until
 
 
 class Judging:
@@ -44,7 +44,7 @@ async def judging() -> AsyncIterator[Judging]:
 
 
 async def test_a_pair_is_read_once(judging: Judging) -> None:
-    async with LanguageModel(lambda: judging) as model:
+    async with LanguageModel(lambda: judging, wait_s=WITHIN_S) as model:
         assert await model.log_odds(" Pay  My bill", ["a", "bb", "a"]) == [1_000, 2_000, 1_000]
         assert await model.log_odds("pay my bill", ["bb", "ccc"]) == [2_000, 3_000]
         assert await model.log_odds("another", ["a"]) == [1_000]
@@ -85,7 +85,7 @@ async def test_query_that_cannot_be_read_fails_no_search(judging: Judging) -> No
 
 
 async def test_a_text_that_cannot_be_read_fails_no_search(judging: Judging) -> None:
-    async with LanguageModel(lambda: judging) as model:
+    async with LanguageModel(lambda: judging, wait_s=WITHIN_S) as model:
         assert await model.log_odds("pay", ["a", "bad"]) is None
         assert await model.log_odds("pay", ["a"]) == [1_000]
 
