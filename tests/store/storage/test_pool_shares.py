@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from farebox.app import database_pools
 from farebox.app.database_pools import build_pools
 from farebox.app.services import DatabaseComponent
 from farebox.app.settings import ConnectionSettings
@@ -11,6 +12,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable, NoFreeConnection
 from farebox.storage.pool import Database, NestedConnection
 from support.ping import ping
+from support.waiting import WITHIN_S
 
 SHORT_S = 0.05
 
@@ -129,8 +131,10 @@ async def test_readiness_check_passes_when_all_other_pools_are_exhausted(
 
 
 async def test_a_flooded_share_leaves_connections_to_the_others(
-    postgres_url: Secret[str],
+    postgres_url: Secret[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for limit in ("_READ_WAIT_S", "_COUNT_S"):  # of those that wait meanwhile
+        monkeypatch.setattr(database_pools, limit, WITHIN_S)
     pools = build_pools(postgres_url, ConnectionSettings(2, 2, 2, is_pooled=False))
     async with pools.money, pools.reads, pools.background:
         for busy, other in (
