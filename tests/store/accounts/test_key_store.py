@@ -24,7 +24,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.ping import ping
 from support.unlimited import Unlimited
-from support.waiting import until_lock_is_waited_for
+from support.waiting import WITHIN_S, until_lock_is_waited_for
 
 OWNER = OwnerId("user_1")
 CALLER = Caller(OWNER, CallerKind.SESSION)
@@ -209,7 +209,7 @@ async def test_an_owner_waiting_for_its_lock_holds_one_connection_of_a_replica(
                 asyncio.create_task(keys.create(CALLER, each, request_id="1")) for each in terms
             ]
             await until_lock_is_waited_for(database)
-            await asyncio.wait_for(ping(small), 1)
+            await asyncio.wait_for(ping(small), WITHIN_S)
             stranger = Caller(OwnerId("user_2"), CallerKind.SESSION)
             made = await keys.create(stranger, terms[0], request_id="1")
             assert made.key.owner == "user_2"

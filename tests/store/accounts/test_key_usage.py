@@ -15,7 +15,7 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
 from support.unlimited import Unlimited
-from support.waiting import until
+from support.waiting import WITHIN_S, until
 
 OWNER = Caller(OwnerId("user_1"), CallerKind.SESSION)
 MINUTE = timedelta(minutes=1)
@@ -90,7 +90,7 @@ async def test_key_usage_skips_a_locked_row(database: Database, clock: ManualClo
     uses.record(free)
     async with database.transaction() as db:
         await db.execute("SELECT FROM api_keys WHERE id = $1 FOR UPDATE", held)
-        await asyncio.wait_for(uses.write(), 2)
+        await asyncio.wait_for(uses.write(), WITHIN_S)
     assert await used_at(database, held) is None
     assert await used_at(database, free) == clock.now()
 

@@ -38,6 +38,7 @@ from farebox.storage.faults import Conflict
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
 from support.promises import case, promise
+from support.waiting import WITHIN_S
 
 NET = Network.TESTNET
 SERVER = account_address(bytes([9]) * 32)
@@ -354,5 +355,5 @@ async def test_challenges_for_a_locked_account_do_not_block_other_accounts(
             kept = OpenChallenge(b"held", NET, ANN, datetime.now(UTC) + LIFE)
             await challenge_store.put_challenge(db, kept, "192.0.2.1", most=100)
             crowd = [asyncio.create_task(_challenge(sign_in, ANN)) for _ in range(8)]
-            await asyncio.wait_for(_challenge(sign_in, BOB), 2)
-            await asyncio.wait_for(asyncio.gather(*crowd), 2)
+            await asyncio.wait_for(_challenge(sign_in, BOB), WITHIN_S)
+            await asyncio.wait_for(asyncio.gather(*crowd), WITHIN_S)

@@ -21,6 +21,7 @@ from farebox.x402.reasons import Reason
 from support.channel_rows import acquire, channel_leases, envelope, insert_channels
 from support.claims import NET, claim
 from support.manual_clock import START, ManualClock
+from support.waiting import WITHIN_S
 
 DEAD = FinalStatus(SettlementState.DEAD, Reason.TRANSACTION_FAILED)
 
@@ -154,9 +155,9 @@ async def test_a_waiter_learns_the_expected_lease_while_its_envelope_is_pending(
         leases.acquire(leases.issue_ticket("one", wait_s=5), announced.put_nowait)
     )
     leases.expect(lease.with_landed(41))
-    expected = await asyncio.wait_for(announced.get(), 1)
+    expected = await asyncio.wait_for(announced.get(), WITHIN_S)
     await leases.release(lease.with_landed(41))
-    passed = await asyncio.wait_for(waiting, 1)
+    passed = await asyncio.wait_for(waiting, WITHIN_S)
     assert (expected.address, expected.used_sequence) == (passed.address, passed.used_sequence)
 
 
@@ -177,7 +178,7 @@ async def test_a_lease_with_an_unresolved_envelope_is_not_passed_on(
     await asyncio.sleep(0.3)  # some polls, in which nothing may be leased
     assert not waiting.done(), "the channel is quarantined"
     await journal.record_final(envelope(address).tx_hash, DEAD)
-    after = await asyncio.wait_for(waiting, 2)
+    after = await asyncio.wait_for(waiting, WITHIN_S)
     assert (after.address, after.used_sequence) == (address, None), "read from the ledger"
 
 
@@ -202,8 +203,8 @@ async def test_a_waiting_replica_gets_a_channel_that_another_replica_passes_on(
 
     users = [asyncio.create_task(use()) for _ in range(3)]
     try:
-        await asyncio.wait_for(is_leased.wait(), 10)
-        lease = await asyncio.wait_for(acquire(starving, wait_s=5), 10)
+        await asyncio.wait_for(is_leased.wait(), WITHIN_S)
+        lease = await asyncio.wait_for(acquire(starving, wait_s=5), WITHIN_S)
         await starving.release(lease)
     finally:
         is_fair.set()
@@ -267,7 +268,7 @@ async def test_a_cancelled_waiter_leaves_its_lease_to_the_others(
     served.cancel()  # after the lease was passed to it, before it ran
     with pytest.raises(asyncio.CancelledError):
         await served
-    assert (await asyncio.wait_for(waiting, 2)).used_sequence == 1
+    assert (await asyncio.wait_for(waiting, WITHIN_S)).used_sequence == 1
 
 
 async def test_closed_leases_reject_waiters_and_release_what_they_hold(

@@ -17,7 +17,7 @@ from farebox.vault.stored_secret import Purpose, SecretInUse, SecretNameTaken, T
 from support.promises import case, promise
 from support.unlimited import Unlimited
 from support.vault import NEW, OLD, VaultReplica, keys, new_owner, random_value, vault_replica
-from support.waiting import until_lock_is_waited_for
+from support.waiting import WITHIN_S, until_lock_is_waited_for
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ async def test_an_owner_waiting_for_its_lock_does_not_exhaust_the_pool(
             await secret_store.lock_owner(db, one.owner)
             crowd = [asyncio.create_task(vault.keep(one, random_value())) for _ in range(8)]
             await until_lock_is_waited_for(database)
-            kept = await asyncio.wait_for(vault.keep(other, random_value()), 2)
+            kept = await asyncio.wait_for(vault.keep(other, random_value()), WITHIN_S)
             assert not any(each.done() for each in crowd)
         assert len({secret.id for secret in await asyncio.gather(*crowd)}) == len(crowd)
         rotated = (vault.vault.rotate(other, "r", kept.id, random_value()) for _ in range(8))

@@ -86,6 +86,6 @@ def test_devnet_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"up\n"
         process.send_signal(signal.SIGKILL)
-    readable, _, _ = select.select([heard], [], [], 5)
+    readable, _, _ = select.select([heard], [], [], 20)
     assert readable == [heard]
     os.close(heard)
