@@ -252,7 +252,9 @@ async def test_caller_leaving_while_catalog_hangs_keeps_its_success(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The answer waits for the catalog until the caller has left, however busy the machine is."""
-    monkeypatch.setitem(ListingReports.__init__.__kwdefaults__, "wait_s", 3.0)
+    defaults = ListingReports.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "wait_s", 3.0)
     async with service(stage.environment | await own_relayer(stage)) as client:
         await _leave_while_catalog_hangs(Stage(client, stage.networks, stage.environment))
 

@@ -81,11 +81,11 @@ async def test_challenge_works_once_through_any_endpoint(stage: Stage) -> None:
 
 @case("AU-003")
 async def test_challenge_expires_after_five_minutes(stage: Stage) -> None:
-    took_s = 2.0
-    while took_s >= 2:  # a machine that stands still for so long passes the five minutes
+    while True:
         began = time.monotonic()
         answer = await _present_after(stage, 298)
-        took_s = time.monotonic() - began
+        if time.monotonic() - began < 2:  # else the machine stood still past the five minutes
+            break
     assert answer.status == 200
     assert _is(await _present_after(stage, 301), 401, "challenge_not_open")
 
