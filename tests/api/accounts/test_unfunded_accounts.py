@@ -1,10 +1,13 @@
 """The quotas of accounts that do not exist on the ledger."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 
 import pytest
 
 from farebox.accounts.key_store import QUOTA as KEY_QUOTA
+from farebox.app import database_pools
+from farebox.ingress import rate_limiter
 from farebox.kernel.ids import new_id
 from farebox.kernel.secret import Secret
 from farebox.storage.client_quota import ClientQuota
@@ -19,6 +22,21 @@ PROXIED = VAULT_SETTING | {"FAREBOX_TRUSTED_PROXIES": "127.0.0.1"}
 HERE, ELSEWHERE = {"x-forwarded-for": "192.0.2.1"}, {"x-forwarded-for": "192.0.2.2"}
 SITE = [{"x-forwarded-for": f"2001:db8:{each}::1"} for each in ("1:1", "1:ffff", "2:1")]
 PLACES = [(HERE, HERE, ELSEWHERE), tuple(SITE)]  # two networks of one site, and another site
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _only_the_database_counts() -> Iterator[None]:
+    """A slow one is waited for: a process that counts by itself allows more as time passes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database_pools, "_COUNT_S", 60.0)
+        yield
+
+
+@pytest.fixture
+def _one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The minute in which requests are counted does not end before the test does."""
+    minute = rate_limiter.window_of(datetime.now(UTC))
+    monkeypatch.setattr(rate_limiter, "window_of", lambda _: minute)
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +116,7 @@ async def test_unfunded_accounts_of_one_site_share_a_quota(
     assert clients == [None], "nothing is kept of where an established caller asked from"
 
 
+@pytest.mark.usefixtures("_one_minute")
 async def test_owner_change_limit_allows_revocations(
     service: AsgiClient, database: Database
 ) -> None:
@@ -133,6 +152,7 @@ async def test_owner_change_limit_allows_revocations(
     assert events == 33  # 30 changes, two that ended something, and the logout
 
 
+@pytest.mark.usefixtures("_one_minute")
 async def test_requests_count_by_address_for_unfunded_and_by_key_for_established_accounts(
     postgres_url: Secret[str], database: Database
 ) -> None:
@@ -157,6 +177,7 @@ async def test_requests_count_by_address_for_unfunded_and_by_key_for_established
         )
 
 
+@pytest.mark.usefixtures("_one_minute")
 async def test_request_without_scope_is_counted(
     postgres_url: Secret[str], database: Database
 ) -> None:
