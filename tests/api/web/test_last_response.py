@@ -14,6 +14,7 @@ from farebox.web.connections import ConnectionLimits
 from farebox.web.last_response import LastResponseProtocol
 from farebox.web.responses import send_json
 from support.asgi import AsgiClient
+from support.awake_loop import AwakeLoop
 from support.serving import serving, statuses_of
 
 WIDE = ConnectionLimits(1_000, 0)
@@ -90,19 +91,19 @@ async def test_without_further_reading_the_caller_would_get_no_response(
     ],
 )
 async def test_caller_is_not_read_from_for_long_behind_the_last_response(
-    count: int, pause_s: float, within_s: float, monkeypatch: pytest.MonkeyPatch
+    count: int, pause_s: float, within_s: float, monkeypatch: pytest.MonkeyPatch, awake: AwakeLoop
 ) -> None:
     monkeypatch.setattr(last_response, "DISCARD_BYTES", 500_000)
     limits = replace(WIDE, close_s=0.3, last_s=0.6 if count == 10 else 60)
     loop = asyncio.get_running_loop()
     async with serving(_refuse, limits) as address, _client(address) as client:
         await loop.sock_sendall(client, CLOSE + b"Content-Length: 1000000000\r\n\r\n")
-        async with asyncio.timeout(within_s):
+        async with awake.timeout(within_s):
             while await loop.sock_recv(client, 65536):
                 continue  # the response, and the end of the server's sending side
-        async with asyncio.timeout(within_s):
+        async with awake.timeout(within_s):
             if not count:
-                await asyncio.sleep(0.6)  # in which the connection ends
+                await awake.sleep(0.6)  # in which the connection ends
             with pytest.raises(ConnectionError):
                 while True:
                     await loop.sock_sendall(client, b"x" * max(count, 1))

@@ -112,6 +112,7 @@ async def _read_slowly(address: tuple[str, int], sent: bytes = GET) -> int:
     return count
 
 
+@pytest.mark.usefixtures("awake")
 async def test_caller_that_reads_slowly_gets_the_whole_response() -> None:
     async with serving(_Document(), replace(WIDE, write_s=0.2)) as address:
         began = asyncio.get_running_loop().time()
@@ -119,6 +120,7 @@ async def test_caller_that_reads_slowly_gets_the_whole_response() -> None:
         assert asyncio.get_running_loop().time() - began > 1
 
 
+@pytest.mark.usefixtures("awake")
 async def test_caller_whose_body_is_incomplete_gets_the_whole_last_response() -> None:
     limits = replace(WIDE, write_s=0.2, close_s=0.1, last_s=0.1)
     async with serving(_Document(), limits) as address:
