@@ -227,12 +227,23 @@ async def test_payment_is_carried_to_a_seller_of_the_internet(
     assert f"PAYMENT-SIGNATURE: {payment}".encode() in sent
 
 
+class TimeForOneLook:
+    """The module `asyncio` for the check of receipts: its time is over once it has looked."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, _: float) -> None:
+        """Let the time end in the pause before another look."""
+        raise TimeoutError
+
+
 @pytest.mark.usefixtures("listed")
 async def test_receipt_counts_only_with_this_payment_in_its_transaction_on_the_ledger(
     shop: PaidGateway, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert receipt_check.CHECK_S == 5
-    monkeypatch.setattr(receipt_check, "CHECK_S", 0.5)
+    monkeypatch.setattr(receipt_check, "asyncio", TimeForOneLook())
     payment, receipt = await settled_payment(shop)
     other, _ = await settled_payment(shop)
     fresh = await shop.stage.draft()
@@ -259,12 +270,13 @@ async def test_receipt_counts_only_with_this_payment_in_its_transaction_on_the_l
 async def test_receipt_counts_for_nothing_while_the_ledger_cannot_be_read(
     shop: PaidGateway, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(receipt_check, "CHECK_S", 0.5)
     payment, receipt = await settled_payment(shop)
     shop.upstream.answer = answers(b"", headers=(f"PAYMENT-RESPONSE: {header(receipt)}",))
     node = shop.stage.node()
     node.on("getLedgerEntries", node_proxy.http(503))
-    content = await agent.paid_call(REMOTE_URL, paymentSignature=payment)
+    with monkeypatch.context() as patch:
+        patch.setattr(receipt_check, "CHECK_S", 0.5)
+        content = await agent.paid_call(REMOTE_URL, paymentSignature=payment)
     node.reset()
     assert (content["isPaid"], content["receiptFault"]) == (False, "ledger_unavailable")
     assert (await agent.paid_call(REMOTE_URL, paymentSignature=payment))["isPaid"] is True
