@@ -2,6 +2,9 @@
 
 import asyncio
 
+import pytest
+
+from farebox.app import database_pools
 from support.asgi import Answer
 from support.stage import Stage, own_relayer, service
 from support.waiting import until
@@ -21,8 +24,9 @@ def is_refused(answer: Answer) -> bool:
 
 
 async def test_browse_is_refused_and_settle_works_when_read_pool_is_exhausted(
-    stage: Stage,
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(database_pools, "_READ_S", 60.0)  # the one that waits for the lock gets it
     settings = stage.environment | await own_relayer(stage) | FEW_READS
     async with service(settings) as client:
         alone = Stage(client, stage.networks, settings)
