@@ -14,6 +14,7 @@ from support.stage import Stage, own_relayer
 from support.waiting import until
 
 SEND: Final = "sendTransaction"
+_LIFE_LEDGERS: Final = 700  # more than two minutes
 _FOUND_S: Final = 8  # only the pass at the start can find a row this young
 
 
@@ -22,7 +23,7 @@ async def test_repeat_resends_same_envelope_when_killed_before_sending(
     stage: Stage,
 ) -> None:
     settings = stage.environment | await own_relayer(stage)
-    body = (await stage.draft()).request()
+    body = await _lasting_payment(stage)
     before = await _paid(stage, body)
     reached, hold = asyncio.Event(), asyncio.Event()
     stage.node().on(SEND, _held(reached, hold))
@@ -47,7 +48,7 @@ async def test_restart_confirms_payment_without_caller_when_killed_after_sending
     stage: Stage,
 ) -> None:
     settings = stage.environment | await own_relayer(stage)
-    body = (await stage.draft()).request()
+    body = await _lasting_payment(stage)
     before = await _paid(stage, body)
     reached, hold = asyncio.Event(), asyncio.Event()
     stage.node().on(SEND, _carried_out(reached, hold))
@@ -68,7 +69,7 @@ async def test_restart_sends_nothing_when_killed_before_signing(
     stage: Stage,
 ) -> None:
     settings = stage.environment | await own_relayer(stage)
-    body = (await stage.draft()).request()
+    body = await _lasting_payment(stage)
     before = await _paid(stage, body)
     reached, hold = asyncio.Event(), asyncio.Event()
     async with ForkedServeProcess(settings) as service:
@@ -85,6 +86,12 @@ async def test_restart_sends_nothing_when_killed_before_signing(
         await stage.ledger().wait_past(sequence + 5)
         assert stage.node().counts()[SEND] == 0
     assert await _paid(stage, body) == before
+
+
+async def _lasting_payment(stage: Stage) -> Json:
+    """The body of a payment that does not expire while the service is started twice."""
+    expires = await stage.ledger().latest() + _LIFE_LEDGERS
+    return (await stage.draft(timeout_s=3_600, expires_at_ledger=expires)).request()
 
 
 async def _settle_and_kill(settings: dict[str, str], body: Json, reached: asyncio.Event) -> None:
