@@ -1,5 +1,7 @@
 """The origin documents of a service with wrappers."""
 
+import asyncio
+
 import pytest
 
 from farebox.kernel.networks import Network
@@ -32,12 +34,17 @@ async def list_in_usdc(shop: PaidGateway) -> dict[str, object]:
 async def test_documents_name_enabled_wrappers_in_usdc_within_a_second(shop: PaidGateway) -> None:
     assert (await shop.client.get("/.well-known/x402")).json()["resources"] == []
     wrapper = await list_in_usdc(shop)
+    loop = asyncio.get_running_loop()
+    late_at = loop.time() + 3
 
     async def is_named() -> bool:
+        is_late = loop.time() >= late_at  # when it was asked: a machine may stall meanwhile
         answer = await shop.client.get("/.well-known/x402")
-        return bool(answer.json()["resources"] == [f"{ORIGIN}{gateway_path(wrapper)}"])
+        named = answer.json()["resources"]
+        assert named or not is_late
+        return bool(named == [f"{ORIGIN}{gateway_path(wrapper)}"])
 
-    await until(is_named, within_s=3)
+    await until(is_named)
     document = (await shop.client.get("/openapi.json")).json()
     assert list(document["paths"]) == [gateway_path(wrapper)]
     assert b"seller.example.com" not in (await shop.client.get("/openapi.json")).body
