@@ -42,6 +42,7 @@ class Reached:
 
     method: str
     status: int | None = None
+    body: bytes | None = None  # of a complete response; None for a stream too
     target: str = ""
     is_left: bool = False  # the service closed the connection before the whole response
 
@@ -115,7 +116,7 @@ class ScriptedUpstream:
                     body = b""
                 writer.write(_head(status, len(body)) + body)
                 await writer.drain()
-                request.status = status
+                request.status, request.body = status, body
                 if fault is UpstreamFault.KILL_AFTER:
                     await self.kill()
 

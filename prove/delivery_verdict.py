@@ -73,9 +73,9 @@ def _overdelivered(evidence: Evidence) -> list[str]:
 
 
 def _broken_off(evidence: Evidence) -> list[str]:
-    is_served = any(each.status == 200 for each in evidence.answers)
-    is_whole = any(each.status == 200 for each in evidence.reached)
-    return ["a response that broke off was delivered as whole"] if is_served > is_whole else []
+    whole = {each.body for each in evidence.reached if each.status == 200}
+    served = {each.body for each in evidence.answers if each.status == 200}
+    return [f"{body[:20]!r} was delivered, which broke off" for body in served - whole]
 
 
 def _second_charges(evidence: Evidence) -> list[str]:

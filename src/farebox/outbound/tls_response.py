@@ -34,20 +34,34 @@ class TlsResponse(aiohttp.ClientResponse):
 
     @property
     def _has_own_end(self) -> bool:
-        """Whether something else than the end of the connection ends the body."""
+        """Whether something else than the end of the connection ends the body.
+
+        Whether chunks do is told by the parser that has read them: a coding that it does not take
+        for chunks (`chunked` and a tab, a folded line) looks like one once it is trimmed.
+        """
         if self.method == "HEAD" or self.status in _WITHOUT_BODY:
             return True
-        codings = ",".join(self.headers.getall("Transfer-Encoding", ()))
-        if codings:
-            return codings.rpartition(",")[2].strip().lower() == "chunked"
-        return "Content-Length" in self.headers
+        if self.content._http_chunk_splits is not None:
+            return True
+        return any(name.strip().lower() == b"content-length" for name, _ in self.raw_headers)
 
 
 def _has_closure_alert(tls: ssl.SSLObject | None) -> bool:
-    """Whether the alert has come, and no byte before it is left."""
+    """Whether the alert has come, and no byte before it is left.
+
+    Behind a fatal alert a read ends as it does behind the closure alert; no shutdown does.
+    """
+    if tls is None:
+        return False
     try:
-        return tls is not None and not tls.read(1)
+        if tls.read(1):
+            return False
     except ssl.SSLZeroReturnError:
-        return True
+        pass
     except ssl.SSLError:
         return False
+    try:
+        tls.unwrap()
+    except ssl.SSLError:
+        return False
+    return True
