@@ -22,7 +22,7 @@ from support.waiting import until
 
 SEND: Final = "sendTransaction"
 _LIFE_LEDGERS: Final = 600  # two minutes: on a busy machine the last of eighty waits for long
-PATIENT: Final = {"FAREBOX_CHANNEL_WAIT_S": "30", "FAREBOX_SETTLE_DEADLINE_S": "40"}
+PATIENT: Final = {"FAREBOX_CHANNEL_WAIT_S": "45", "FAREBOX_SETTLE_DEADLINE_S": "55"}
 
 
 async def bodies(stage: Stage, count: int) -> list[Json]:
