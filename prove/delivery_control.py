@@ -177,7 +177,7 @@ _SHOWN: Final = {
     Control.GULLIBLE: DeliveryViolation.TOLD_WRONG,
 }
 _PAYMENT: Final = "gateway/payment.py"
-_RESPONSE: Final = "outbound/tls_response.py"
+_RESPONSE: Final = "outbound/response_handler.py"
 _BROKEN: Final[dict[Control, dict[str, str]]] = {
     Control.REPEATS: {"gateway/delivery/pay.py": _REPEATS},
     Control.RECEIPT: {"gateway/responses.py": _NO_RECEIPT},
@@ -192,14 +192,14 @@ _BROKEN: Final[dict[Control, dict[str, str]]] = {
     Control.PUBLIC: {_PAYMENT: _BY_NONCE},
     Control.SHARED: {"facilitator/settling/settle_request.py": _SHARED},
     Control.BLIND: {"gateway/buyer_connection.py": _BLIND},
-    Control.TRUNCATED: {_RESPONSE: "\n\nTlsResponse.is_cut_off = property(lambda self: False)\n"},
+    Control.TRUNCATED: {_RESPONSE: "\n\nWholeResponseHandler._take_rest = lambda self: True\n"},
     Control.GULLIBLE: {},  # it is no part of the service
 }
 # what each of those modules must still have
 _REPLACED: Final = {
     "gateway/responses.py": "def receipt_header(",
     _PAYMENT: "class PresentedRequest:",
-    _RESPONSE: "class TlsResponse(",
+    _RESPONSE: "class WholeResponseHandler(",
     "gateway/delivery/landing.py": "async def _take_restored(",
     "facilitator/settling/settle_request.py": "def digest_at(",
     "submission/deliver.py": "async def _after_try_again_later(",

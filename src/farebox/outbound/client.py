@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, cast
+from typing import Final, Self
 
 import aiohttp
 from yarl import URL
@@ -24,7 +24,6 @@ from farebox.outbound.faults import (
 from farebox.outbound.request import OutboundRequest, check_request
 from farebox.outbound.resolve import PinnedAddress, Resolver
 from farebox.outbound.target import Target, parse_target
-from farebox.outbound.tls_response import TlsResponse
 
 
 class OutboundResponse:
@@ -36,8 +35,7 @@ class OutboundResponse:
     def __init__(
         self, response: aiohttp.ClientResponse, deadline: float, *, limit_bytes: int
     ) -> None:
-        self._response = cast("TlsResponse", response)  # of a session that `open_session` opened
-        self._deadline, self._limit_bytes = deadline, limit_bytes
+        self._response, self._deadline, self._limit_bytes = response, deadline, limit_bytes
         self._left_at = asyncio.get_running_loop().time()  # when nobody waited any more
 
     @property
@@ -71,8 +69,6 @@ class OutboundResponse:
             if left < 0:
                 raise CallOutcomeUnknown(UnknownOutcomeReason.TOO_LARGE)
             yield chunk
-        if self._response.is_cut_off:
-            raise CallOutcomeUnknown(UnknownOutcomeReason.DROPPED)
 
     async def read(self) -> bytes:
         """The whole body.
@@ -214,7 +210,6 @@ def open_session(connection: aiohttp.TCPConnector) -> aiohttp.ClientSession:
         max_field_size=_MAX_FIELD_BYTES,
         max_headers=_MAX_FIELDS,
         read_bufsize=READ_BYTES,
-        response_class=TlsResponse,
     )
 
 

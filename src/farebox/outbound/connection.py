@@ -2,20 +2,22 @@
 
 import socket
 import ssl
-from functools import cache
+from functools import cache, partial
 from ipaddress import ip_address
 from pathlib import Path
 from socket import AF_INET, AF_INET6, AI_NUMERICHOST, AI_NUMERICSERV, AddressFamily
-from typing import Final
+from typing import Final, cast
 
 import aiohttp
 from aiohttp import AddrInfoType
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from aiohttp.tracing import Trace
 
 from farebox.outbound.faults import CallNotSent, NotSentReason
 from farebox.outbound.resolve import PinnedAddress
+from farebox.outbound.response_handler import WholeResponseHandler
 
 _FAMILY: Final = {4: AF_INET, 6: AF_INET6}
 READ_BYTES: Final = 16 * 1024  # of a body that is not read yet; twice as much stops the server
@@ -54,6 +56,7 @@ class OneConnection(aiohttp.TCPConnector):
             happy_eyeballs_delay=None,
             socket_factory=_open_socket,
         )
+        self._factory = cast("partial[ResponseHandler]", partial(WholeResponseHandler, self._loop))
         self._pinned, self._is_used = pinned, False
         self.is_open = False  # once it was, the server may have received the request
 

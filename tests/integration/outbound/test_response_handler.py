@@ -1,0 +1,263 @@
+"""The end of a response, by each loop: what came before it is given out, and a broken one is told.
+
+The server makes the records of TLS by hand, so that it ends a connection as it likes.
+"""
+
+import asyncio
+import secrets
+import ssl
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+import uvloop
+
+from farebox.local.certificates import Authority
+from farebox.outbound.client import OutboundClient, OutboundResponse
+from farebox.outbound.faults import CallOutcomeUnknown, UnknownOutcomeReason
+from farebox.outbound.request import OutboundRequest
+from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress
+from support.outbound import LOOPBACK, SELLER, URL
+
+OK: Final = "HTTP/1.1 200 OK\r\n"
+CHUNKS: Final = b"4\r\nhalf\r\n0\r\n\r\n"
+LOOPS: Final = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+VERSIONS: Final = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+class TlsPeer:
+    """The server's side of a connection."""
+
+    def __init__(
+        self, tls: ssl.SSLContext, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = tls.wrap_bio(self.incoming, self._outgoing, server_side=True)
+        self._reader, self._writer = reader, writer
+
+    async def take_request(self) -> None:
+        await self._until_done(self.tls.do_handshake)
+        request = b""
+        while not request.endswith(b"\r\n\r\n"):
+            request += await self._until_done(lambda: self.tls.read(65_536))
+
+    async def flush(self) -> None:
+        self._writer.write(self._outgoing.read())
+        await self._writer.drain()
+
+    async def _until_done(self, step: Callable[[], Any]) -> Any:
+        while True:
+            with suppress(ssl.SSLWantReadError):
+                done = step()
+                await self.flush()
+                return done
+            await self.flush()
+            received = await self._reader.read(65_536)
+            if not received:
+                raise ConnectionResetError
+            self.incoming.write(received)
+
+
+def closes(peer: TlsPeer) -> None:
+    """Send the closure alert."""
+    with suppress(ssl.SSLWantReadError):
+        peer.tls.unwrap()
+
+
+def fails(peer: TlsPeer) -> None:
+    """Send a fatal alert, as for a record that somebody on the way has put in."""
+    peer.incoming.write(b"\x17\x03\x03\x00\x40" + secrets.token_bytes(64))
+    with pytest.raises(ssl.SSLError):
+        peer.tls.read(1)
+
+
+def leaves(peer: TlsPeer) -> None:
+    """Send nothing."""
+    del peer
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What the server sends: the first bytes, what follows at once or later, and the end."""
+
+    first: bytes
+    end: Callable[[TlsPeer], None]
+    later: bytes = b""
+    pause_s: float = 0.1  # in which the library gives out the head
+    version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
+
+
+@asynccontextmanager
+async def calling(authority: Authority, script: Script) -> AsyncIterator[OutboundResponse]:
+    """Call the server of a script."""
+    tls = authority.server(SELLER)
+    tls.maximum_version = script.version
+
+    served = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await play(TlsPeer(tls, reader, writer), script)
+            writer.close()
+            await writer.wait_closed()
+        except OSError:  # its client has left
+            writer.close()
+        finally:
+            served.set()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    resolver = LoopbackResolver({SELLER: PinnedAddress(LOOPBACK, port)}, FixedLookup({}))
+    try:
+        async with (
+            OutboundClient(resolver, authority=authority.file) as client,
+            client.call(OutboundRequest(URL)) as response,
+        ):
+            yield response
+    finally:
+        async with asyncio.timeout(20):
+            await served.wait()
+        server.close()
+
+
+async def play(peer: TlsPeer, script: Script) -> None:
+    """Answer a request as the script has it."""
+    await peer.take_request()
+    peer.tls.write(script.first)
+    if script.pause_s:
+        await peer.flush()
+        await asyncio.sleep(script.pause_s)
+    if script.later:
+        peer.tls.write(script.later)
+    script.end(peer)
+    await peer.flush()
+
+
+async def read(authority: Authority, script: Script) -> bytes | UnknownOutcomeReason:
+    """The body, or why there is none."""
+    try:
+        async with calling(authority, script) as response:
+            return await response.read()
+    except CallOutcomeUnknown as unknown:
+        return unknown.reason
+
+
+async def read_late(authority: Authority, script: Script) -> bytes | UnknownOutcomeReason:
+    """The body as a buyer takes it who is slow: a piece now, and the rest behind the end."""
+    body = b""
+    try:
+        async with calling(authority, script) as response:
+            async for piece in response.chunks():
+                body += piece
+                await asyncio.sleep(0.4 if len(body) == len(piece) else 0)
+    except CallOutcomeUnknown as unknown:
+        return unknown.reason
+    return body
+
+
+def run(loop: str, coroutine: Coroutine[Any, Any, object]) -> object:
+    """Run it by a loop of that kind, in a thread: this one has the loop of all tests.
+
+    Production has uvloop.
+    """
+
+    def run_here() -> object:
+        with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
+            return runner.run(coroutine)
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(run_here).result()
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda each: each.name)
+@pytest.mark.parametrize("body", [b"", b"half", b"x" * 200_000], ids=["empty", "short", "long"])
+def test_body_without_an_end_of_its_own_is_whole_with_the_closure_alert_alone(
+    authority: Authority, body: bytes, version: ssl.TLSVersion, loop: str
+) -> None:
+    raw = f"{OK}\r\n".encode() + body
+    for end, expected in (
+        (fails, UnknownOutcomeReason.DROPPED),
+        (leaves, UnknownOutcomeReason.DROPPED),
+        (closes, body),
+    ):
+        got = run(loop, read(authority, Script(raw, end, version=version)))
+        assert got == expected, end.__name__
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(
+    "coding",
+    ["chunked\t", "gzip,\r\n chunked", "chunked\r\n ", "chunked\x0b", "chun\u212aed", "gzip"],
+    ids=["tab", "folded", "folded end", "vertical tab", "Kelvin", "no chunks"],
+)
+def test_coding_that_the_parser_does_not_take_for_chunks_ends_no_body(
+    authority: Authority, coding: str, loop: str
+) -> None:
+    raw = f"{OK}Transfer-Encoding: {coding}\r\n\r\n".encode() + CHUNKS
+    assert run(loop, read(authority, Script(raw, leaves))) is UnknownOutcomeReason.DROPPED
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(
+    ("fields", "body", "expected"),
+    [
+        ("Transfer-Encoding: chunked", CHUNKS, b"half"),
+        ("Transfer-Encoding: Chunked\r\nTransfer-Encoding:", CHUNKS, b"half"),
+        ("Transfer-Encoding : chunked", CHUNKS, b"half"),
+        ("Content-Length: 4", b"half", b"half"),
+        ("Content-Length : 4", b"half", b"half"),
+        ("Transfer-Encoding: chunked", b"0\r\n\r\n", b""),
+        ("Content-Length: 0", b"", b""),
+    ],
+)
+def test_body_with_an_end_of_its_own_needs_no_closure_alert(
+    authority: Authority, fields: str, body: bytes, expected: bytes, loop: str
+) -> None:
+    raw = f"{OK}{fields}\r\n\r\n".encode() + body
+    assert run(loop, read(authority, Script(raw, leaves))) == expected
+
+
+def framed(framing: str, size: int) -> bytes:
+    """A response with a body of so many bytes."""
+    piece = b"x" * 1_000
+    fields, body = {
+        "length": (f"Content-Length: {size}\r\n", b"x" * size),
+        "chunks": (
+            "Transfer-Encoding: chunked\r\n",
+            (b"3e8\r\n" + piece + b"\r\n") * (size // 1_000) + b"0\r\n\r\n",
+        ),
+        "connection": ("", b"x" * size),
+    }[framing]
+    return f"{OK}{fields}\r\n".encode() + body
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(
+    ("size", "kept"), [(40_000, 0), (48_000, 8_000)], ids=["at once", "in two parts"]
+)
+@pytest.mark.parametrize("end", [closes, leaves], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("framing", ["length", "chunks", "connection"])
+def test_response_is_whole_for_a_slow_reader_whose_server_has_left(
+    authority: Authority,
+    framing: str,
+    end: Callable[[TlsPeer], None],
+    size: int,
+    kept: int,
+    loop: str,
+) -> None:
+    """Most servers close the connection behind a response, and buyers may be slower than they."""
+    raw = framed(framing, size)
+    cut = len(raw) - kept
+    script = Script(raw[:cut], end, later=raw[cut:], pause_s=0.2 if kept else 0)
+    is_whole = framing != "connection" or end is closes
+    expected = b"x" * size if is_whole else UnknownOutcomeReason.DROPPED
+    assert run(loop, read_late(authority, script)) == expected
