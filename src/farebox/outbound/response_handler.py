@@ -27,14 +27,19 @@ class WholeResponseHandler(ResponseHandler):
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Give out the rest, and end the response."""
+        """Give out the rest of the response, and end it.
+
+        The rest is at most what the buffers of socket and TLS hold, some 100 KB. In chunks of one
+        byte it takes ten times as much memory, until it is read.
+        """
         self._parse_all()
         has_alert = self._take_rest()
         payload = self._payload
-        if self._tls is not None and payload is not None and not (payload.is_eof() or has_alert):
-            fault = aiohttp.ClientPayloadError("the connection broke off inside the body")
-            payload.set_exception(fault)
+        if payload is not None and self._tls is not None and not has_alert:
+            _break(payload)
         super().connection_lost(exc)
+        if payload is not None:
+            _break(payload)  # of a parser that has given up: nothing else tells who waits for it
 
     def _take_rest(self) -> bool:
         """Parse what is left in TLS; whether the closure alert is behind it."""
@@ -60,3 +65,9 @@ class WholeResponseHandler(ResponseHandler):
         while self._reading_paused:
             self._reading_paused = False
             self.data_received(b"")
+
+
+def _break(payload: aiohttp.StreamReader) -> None:
+    """Let the reader of a body that has not ended fail."""
+    if not payload.is_eof() and payload.exception() is None:
+        payload.set_exception(aiohttp.ClientPayloadError("the connection broke off in the body"))

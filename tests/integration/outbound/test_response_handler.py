@@ -226,6 +226,17 @@ def test_body_with_an_end_of_its_own_needs_no_closure_alert(
     assert run(loop, read(authority, Script(raw, leaves))) == expected
 
 
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("end", [closes, leaves], ids=lambda each: each.__name__)
+def test_reader_that_waits_for_a_malformed_body_fails_with_its_connection(
+    authority: Authority, end: Callable[[TlsPeer], None], loop: str
+) -> None:
+    """The parser gives up, and tells nobody."""
+    first = f"{OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n".encode()
+    script = Script(first, end, later=b"zz\r\nxx", pause_s=0.3)
+    assert run(loop, read(authority, script)) is UnknownOutcomeReason.DROPPED
+
+
 def framed(framing: str, size: int) -> bytes:
     """A response with a body of so many bytes."""
     piece = b"x" * 1_000
