@@ -163,7 +163,9 @@ class Control(StrEnum):
         """The case that shows the defect."""
         if self in _OF_SITES:  # which have many addresses, each with a rate of its own
             return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.SITE)
-        return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.ONE_KEY, rounds=1)
+        # that five payments fail in a row, with no honest one between them, takes some time
+        rounds = 3 if self is Control.BREAKER else 1
+        return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.ONE_KEY, rounds=rounds)
 
     def shows_in(self, outcome: NeighboursOutcome) -> bool:
         """Whether the outcome shows the defect."""
