@@ -126,7 +126,7 @@ class Control(StrEnum):
     PUBLIC = "whose payment it is, is told by its nonce"
     SHARED = "/settle gives the success of a sale to whoever has its bytes"
     BLIND = "nobody looks whether the buyer is there"
-    TRUNCATED = "a response that breaks off and has no length is taken for whole"
+    TRUNCATED = "a truncated response without a length counts as complete"
     GULLIBLE = "farebox pay takes a seller's refusal for a disproof"
 
     @property

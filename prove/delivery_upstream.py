@@ -30,7 +30,7 @@ class UpstreamFault(StrEnum):
     STATUS = "it responds 500"
     DROPS = "it reads the request and drops the connection"
     CUT = "its response breaks off"
-    UNENDED = "its response breaks off that has no length"
+    UNENDED = "its response without a length breaks off"
     SILENT = "it is silent"
     KILL = "the replica is killed while it waits"
     KILL_AFTER = "the replica is killed once it has the response"

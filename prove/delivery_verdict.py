@@ -57,7 +57,7 @@ def judge_delivery(evidence: Evidence) -> list[Finding]:
         *((DeliveryViolation.SECOND_CHARGES, why) for why in _second_charges(evidence)),
         *((DeliveryViolation.RECEIPTS_MISSING, why) for why in _receipts_missing(evidence)),
         *((DeliveryViolation.UNRESOLVED, why) for why in _unresolved(evidence)),
-        *((DeliveryViolation.TO_NOBODY, why) for why in _broken_off(evidence)),
+        *((DeliveryViolation.TO_NOBODY, why) for why in _truncated(evidence)),
     ]
     return [(violation, why) for violation, why in found]
 
@@ -72,10 +72,10 @@ def _overdelivered(evidence: Evidence) -> list[str]:
     return why
 
 
-def _broken_off(evidence: Evidence) -> list[str]:
+def _truncated(evidence: Evidence) -> list[str]:
     whole = {each.body for each in evidence.reached if each.status == 200}
     served = {each.body for each in evidence.answers if each.status == 200}
-    return [f"{body[:20]!r} was delivered, which broke off" for body in served - whole]
+    return [f"{body[:20]!r} was delivered and is truncated" for body in served - whole]
 
 
 def _second_charges(evidence: Evidence) -> list[str]:

@@ -56,6 +56,7 @@ class OneConnection(aiohttp.TCPConnector):
             happy_eyeballs_delay=None,
             socket_factory=_open_socket,
         )
+        # the library has no option for it; the tests of the handler fail where the name is gone
         self._factory = cast("partial[ResponseHandler]", partial(WholeResponseHandler, self._loop))
         self._pinned, self._is_used = pinned, False
         self.is_open = False  # once it was, the server may have received the request

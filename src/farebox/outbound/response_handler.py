@@ -1,4 +1,4 @@
-"""The protocol of a connection: every byte of a response is given out, and a broken one is told."""
+"""The handler of a connection: it returns every byte received, and refuses a truncated body."""
 
 import asyncio
 import ssl
@@ -11,38 +11,39 @@ _READ_BYTES: Final = 256 * 1024
 
 
 class WholeResponseHandler(ResponseHandler):
-    """The library's protocol, with two defects mended that show when the connection ends.
+    """The library's response handler, with two defects fixed.
 
-    What has come while nobody read is lost with the connection: what the parser has not parsed, and
-    what the loop has not taken out of TLS. And a body with neither length nor chunks counts as
-    whole however its connection ends; by RFC 9112, section 9.8, it is whole only where the peer has
-    sent the closure alert of TLS. Without TLS nothing tells.
+    The library drops bytes that were received but not parsed when the connection closes: its
+    parser pauses while nobody reads, and uvloop leaves bytes undecrypted. It also accepts a body
+    with neither Content-Length nor chunks however the connection closes. By RFC 9112, section 9.8,
+    that body is complete only if the peer has sent the closure alert of TLS. Without TLS a close
+    and a failure look the same.
     """
 
     _tls: ssl.SSLObject | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Keep the TLS object of the connection."""
         self._tls = transport.get_extra_info("ssl_object")
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Give out the rest of the response, and end it.
+        """Parse the bytes that are left, then fail the body unless it is complete.
 
-        The rest is at most what the buffers of socket and TLS hold, some 100 KB. In chunks of one
-        byte it takes ten times as much memory, until it is read.
+        The buffers of socket and TLS hold some 100 KB at most. In chunks of one byte those take
+        ten times as much memory until they are read.
         """
         self._parse_all()
         has_alert = self._take_rest()
         payload = self._payload
         if payload is not None and self._tls is not None and not has_alert:
-            _break(payload)
+            _fail(payload)
         super().connection_lost(exc)
         if payload is not None:
-            _break(payload)  # of a parser that has given up: nothing else tells who waits for it
+            _fail(payload)  # the parser leaves the reader of a malformed body waiting
 
     def _take_rest(self) -> bool:
-        """Parse what is left in TLS; whether the closure alert is behind it."""
+        """Parse the bytes left in TLS; return whether the closure alert follows them."""
         tls = self._tls
         if tls is None:
             return False
@@ -55,19 +56,19 @@ class WholeResponseHandler(ResponseHandler):
         except ssl.SSLError:
             return False
         try:
-            tls.unwrap()  # behind a fatal alert a read ends as it does behind the closure alert
+            tls.unwrap()  # `read` ends alike after a fatal alert; this fails then
         except ssl.SSLError:
             return False
         return True
 
     def _parse_all(self) -> None:
-        """Parse what waits for the body to be read, as far as it has come."""
+        """Parse the bytes that the paused parser has kept back."""
         while self._reading_paused:
             self._reading_paused = False
             self.data_received(b"")
 
 
-def _break(payload: aiohttp.StreamReader) -> None:
-    """Let the reader of a body that has not ended fail."""
+def _fail(payload: aiohttp.StreamReader) -> None:
+    """Make the reader of an incomplete body fail."""
     if not payload.is_eof() and payload.exception() is None:
         payload.set_exception(aiohttp.ClientPayloadError("the connection broke off in the body"))

@@ -1,4 +1,4 @@
-"""The end of a response, by each loop: what came before it is given out, and a broken one is told.
+"""Responses whose connection closes, on each event loop: complete ones, and truncated ones.
 
 The server makes the records of TLS by hand, so that it ends a connection as it likes.
 """
@@ -227,11 +227,16 @@ def test_body_with_an_end_of_its_own_needs_no_closure_alert(
 
 
 @pytest.mark.parametrize("loop", LOOPS)
+def test_response_without_content_needs_no_closure_alert(authority: Authority, loop: str) -> None:
+    raw = b"HTTP/1.1 204 No Content\r\n\r\n"
+    assert run(loop, read(authority, Script(raw, leaves))) == b""
+
+
+@pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("end", [closes, leaves], ids=lambda each: each.__name__)
 def test_reader_that_waits_for_a_malformed_body_fails_with_its_connection(
     authority: Authority, end: Callable[[TlsPeer], None], loop: str
 ) -> None:
-    """The parser gives up, and tells nobody."""
     first = f"{OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n".encode()
     script = Script(first, end, later=b"zz\r\nxx", pause_s=0.3)
     assert run(loop, read(authority, script)) is UnknownOutcomeReason.DROPPED
