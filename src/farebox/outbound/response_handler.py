@@ -62,10 +62,15 @@ class WholeResponseHandler(ResponseHandler):
         return True
 
     def _parse_all(self) -> None:
-        """Parse the bytes that the paused parser has kept back."""
-        while self._reading_paused:
+        """Parse the bytes that the paused parser has kept back.
+
+        The parser has a pause of its own, which may outlast `_reading_paused`.
+        """
+        while True:
             self._reading_paused = False
             self.data_received(b"")
+            if not self._reading_paused:
+                return
 
 
 def _fail(payload: aiohttp.StreamReader) -> None:

@@ -242,6 +242,17 @@ def test_reader_that_waits_for_a_malformed_body_fails_with_its_connection(
     assert run(loop, read(authority, script)) is UnknownOutcomeReason.DROPPED
 
 
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("end", [closes, leaves], ids=lambda each: each.__name__)
+def test_stream_of_small_chunks_is_whole_for_a_slow_reader_whose_server_has_left(
+    authority: Authority, end: Callable[[TlsPeer], None], loop: str
+) -> None:
+    """The parser pauses behind 1,024 chunks that nobody has read, here at the end of a record."""
+    head, chunk = f"{OK}Transfer-Encoding: chunked\r\n\r\n".encode(), b"5\r\ntoken\r\n"
+    script = Script(head + 1_025 * chunk, end, later=20 * chunk + b"0\r\n\r\n", pause_s=0.2)
+    assert run(loop, read_late(authority, script)) == 1_045 * b"token"
+
+
 def framed(framing: str, size: int) -> bytes:
     """A response with a body of so many bytes."""
     piece = b"x" * 1_000
