@@ -1,4 +1,4 @@
-"""The handler of a connection: it returns every byte received, and refuses a truncated body."""
+"""The handler of a connection: a slow reader loses no byte, and a truncated body is refused."""
 
 import asyncio
 import ssl
@@ -18,6 +18,9 @@ class WholeResponseHandler(ResponseHandler):
     with neither Content-Length nor chunks however the connection closes. By RFC 9112, section 9.8,
     that body is complete only if the peer has sent the closure alert of TLS. Without TLS a close
     and a failure look the same.
+
+    Bytes that a TLS error follows in the same read stay lost, because the event loop drops them: a
+    body that they would complete is refused.
     """
 
     _tls: ssl.SSLObject | None = None
