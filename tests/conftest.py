@@ -12,6 +12,7 @@ from typing import Final
 
 import asyncpg
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from farebox.kernel.networks import Network
@@ -19,7 +20,7 @@ from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, DevnetOptions, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
-from farebox.storage.pool import Database
+from farebox.storage.pool import Connection, Database
 from support.examples import examples
 from support.manual_clock import ManualClock
 from support.planted_secrets import check_database, check_server, count_planted
@@ -27,6 +28,9 @@ from support.planted_secrets import check_database, check_server, count_planted
 # as the service does, which may be too late here: threads of numpy's that wait for each other by
 # spinning take whole cores from the other tests
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# the default shows every frame with its variables, which takes 0.06 s for each error that is logged
+_RENDERER: Final = structlog.get_config()["processors"][-1]
+_RENDERER.exception_formatter = structlog.dev.plain_traceback
 # each test of TLS has an authority of its own, and reading the system's with it takes 0.05 s
 os.environ["SSL_CERT_FILE"] = os.devnull
 
@@ -138,34 +142,43 @@ async def _open_database(postgres_url: Secret[str]) -> AsyncIterator[Database]:
         yield database
 
 
-_DELETE_ROWS: Final = """
-    DO $$
-    DECLARE name text;
-    BEGIN
-        PERFORM set_config('session_replication_role', 'replica', true);  -- in any order
-        FOR name IN SELECT tablename FROM pg_tables
-            WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
-        LOOP
-            EXECUTE format('DELETE FROM %I', name);
-        END LOOP;
-    END $$
+_TABLES: Final = """
+    SELECT format('%I', tablename) FROM pg_tables
+    WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
 """
 
 
+@pytest.fixture(scope="session")
+async def _find_filled(_open_database: Database) -> str:
+    """A query for the tables that have rows: it costs a tenth of a DELETE in each of them."""
+    async with _open_database.connection() as connection:
+        tables = [row[0] for row in await connection.fetch(_TABLES)]
+    each = ", ".join(f"CASE WHEN EXISTS (SELECT FROM {name}) THEN '{name}' END" for name in tables)
+    return f"SELECT array_remove(ARRAY[{each}], NULL)"
+
+
+async def _delete_rows(connection: Connection, find_filled: str) -> None:
+    filled: list[str] = await connection.fetchval(find_filled)
+    if filled:
+        deletes = "; ".join(f"DELETE FROM {name}" for name in filled)
+        in_any_order = "SELECT set_config('session_replication_role', 'replica', true)"
+        await connection.execute(f"{in_any_order}; {deletes}")  # one transaction
+
+
 @pytest.fixture
-async def database(_open_database: Database) -> AsyncIterator[Database]:
+async def database(_open_database: Database, _find_filled: str) -> AsyncIterator[Database]:
     """An open pool on a migrated database in which no row is left of other tests.
 
     What the test planted is looked for in its rows, before the next one deletes them.
     """
     async with _open_database.connection() as connection:
-        await connection.execute(_DELETE_ROWS)
+        await _delete_rows(connection, _find_filled)
     before = count_planted()
     yield _open_database
     async with _open_database.connection() as connection:
         if count_planted() > before:
             await check_database(connection)
-        await connection.execute(_DELETE_ROWS)  # sealed rows would bind who starts next
+        await _delete_rows(connection, _find_filled)  # sealed rows would bind who starts next
 
 
 CLOSE_MS: Final = 200

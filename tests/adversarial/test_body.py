@@ -9,6 +9,7 @@ import pytest
 
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
+from support import payment_rules as rules
 from support.payments import Draft, Json, wrapper
 from support.promises import case, promise
 from support.stage import Stage
@@ -23,42 +24,29 @@ SCHEMES: Final[list[object]] = ["upto", "EXACT", "exact ", "", None, 1]
 
 
 NETWORKS: Final[list[object]] = [
-    "eip155:84532",
-    "stellar:mainnet",
-    "stellar:*",
-    "Stellar:testnet",
-    "stellar:testnet\n",
-    "stellar:test",
-    "",
-    None,
-    5,
-]
+    "eip155:84532", "stellar:mainnet", "stellar:*", "Stellar:testnet", "stellar:testnet\n",
+    "stellar:test", "", None, 5,
+]  # fmt: skip
+
+
+NOT_OBJECTS: Final = (
+    b"", b" ", b'{"paymentPayload": {', b'{"x402Version":2,}', b"\xef\xbb\xbf{}",
+    '{"x402Version": 2}'.encode("utf-16"), b'{"x402Version": "\xff"}',
+    b'{"x402Version": "\\ud800"}', b'{"x402Version": 2, "note": "\\udc00"}',
+    b'{"x402Version": ' + b"[" * 2_000 + b"]" * 2_000 + b"}", b"[" * 100_000,
+    b"null", b"[]", b'"x"', b"1",
+)  # fmt: skip
 
 
 @case("PV-001")
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b" ",
-        b'{"paymentPayload": {',
-        b'{"x402Version":2,}',
-        b"\xef\xbb\xbf{}",
-        '{"x402Version": 2}'.encode("utf-16"),
-        b'{"x402Version": "\xff"}',
-        b'{"x402Version": "\\ud800"}',
-        b'{"x402Version": 2, "note": "\\udc00"}',
-        b'{"x402Version": ' + b"[" * 2_000 + b"]" * 2_000 + b"}",
-        b"[" * 100_000,
-        b"null",
-        b"[]",
-        b'"x"',
-        b"1",
-    ],
-    ids=lambda body: repr(body[:20]),
-)
-async def test_body_that_is_not_a_json_object_is_a_400(stage: Stage, body: bytes) -> None:
-    await stage.assert_http_refusal(body, 400, Reason.INVALID_JSON)
+def test_body_that_is_not_a_json_object_is_no_json() -> None:
+    rules.assert_all_refused(NOT_OBJECTS, Reason.INVALID_JSON)
+
+
+@case("PV-001")
+async def test_body_that_is_no_json_is_a_400(stage: Stage) -> None:
+    for body in (b"", b"[" * 100_000, b"null"):
+        await stage.assert_http_refusal(body, 400, Reason.INVALID_JSON)
 
 
 @case("PV-002")
@@ -93,17 +81,15 @@ async def test_body_at_size_limit_is_read(stage: Stage) -> None:
 
 @case("PV-003")
 @promise("limit:body-256-kb")
-@pytest.mark.parametrize("chunk", [LIMIT + 1, 4_096])
-@pytest.mark.parametrize("claimed", [None, "10", str(LIMIT), str(LIMIT + 1)])
-async def test_body_above_size_limit_is_a_413_for_any_content_length(
-    stage: Stage, chunk: int, claimed: str | None
-) -> None:
+async def test_body_above_size_limit_is_a_413_for_any_content_length(stage: Stage) -> None:
     body = _padded((await stage.draft()).request(), LIMIT + 1)
-    pieces = [body[at : at + chunk] for at in range(0, len(body), chunk)]
-    headers = {"content-type": "application/json"}
-    if claimed is not None:
-        headers["content-length"] = claimed
-    await stage.assert_http_refusal(pieces, 413, Reason.BODY_TOO_LARGE, headers)
+    chunks = [body[at : at + 4_096] for at in range(0, len(body), 4_096)]
+    for pieces in ([body], chunks):
+        for claimed in (None, "10", str(LIMIT), str(LIMIT + 1)):
+            headers = {"content-type": "application/json"}
+            if claimed is not None:
+                headers["content-length"] = claimed
+            await stage.assert_http_refusal(pieces, 413, Reason.BODY_TOO_LARGE, headers)
 
 
 @case("PV-003")
@@ -119,11 +105,12 @@ async def test_body_shorter_than_content_length_is_judged_as_received(
 
 
 @case("PV-004")
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "identity, gzip", "x"])
-async def test_compressed_body_is_a_415_and_not_decompressed(stage: Stage, encoding: str) -> None:
-    bomb = gzip.compress(bytes(50_000_000)) if encoding == "gzip" else zlib.compress(b"{}")
-    headers = {"content-type": "application/json", "content-encoding": encoding}
-    await stage.assert_http_refusal(bomb, 415, Reason.UNSUPPORTED_MEDIA_TYPE, headers)
+async def test_compressed_body_is_a_415_and_not_decompressed(stage: Stage) -> None:
+    bomb = gzip.compress(bytes(50_000_000), compresslevel=1)
+    for encoding in ("gzip", "deflate", "br", "zstd", "identity, gzip", "x"):
+        headers = {"content-type": "application/json", "content-encoding": encoding}
+        packed = bomb if encoding == "gzip" else zlib.compress(b"{}")
+        await stage.assert_http_refusal(packed, 415, Reason.UNSUPPORTED_MEDIA_TYPE, headers)
 
 
 @case("PV-011")
@@ -135,13 +122,13 @@ async def test_compressed_body_is_a_415_and_not_decompressed(stage: Stage, encod
         ("paymentRequirements", Reason.INVALID_PAYMENT_REQUIREMENTS),
     ],
 )
-async def test_request_without_payload_or_requirements_names_missing_member(
-    stage: Stage, member: str, reason: Reason, value: object
+def test_request_without_payload_or_requirements_names_missing_member(
+    member: str, reason: Reason, value: object
 ) -> None:
-    body = (await stage.draft()).request()
-    await stage.assert_refused(body | {member: value}, reason, by_rule=True)
+    body = rules.draft().request()
+    rules.assert_refused(body | {member: value}, reason)
     del body[member]
-    await stage.assert_refused(body, reason, by_rule=True)
+    rules.assert_refused(body, reason)
 
 
 @case("PV-011")
@@ -149,33 +136,29 @@ async def test_request_without_payload_or_requirements_names_missing_member(
     ("path", "value"),
     [("payload", None), ("payload", "x"), ("payload", []), ("accepted", None), ("accepted", "x")],
 )
-async def test_payload_without_required_members_is_refused(
-    stage: Stage, path: str, value: object
-) -> None:
-    body = (await stage.draft()).request()
+def test_payload_without_required_members_is_refused(path: str, value: object) -> None:
+    body = rules.draft().request()
     body["paymentPayload"][path] = value
-    await stage.assert_refused(body, Reason.INVALID_PAYLOAD, by_rule=True)
+    rules.assert_refused(body, Reason.INVALID_PAYLOAD)
 
 
 @case("PV-012")
 @promise("payload:version-is-2", "version:x402-is-2")
 @pytest.mark.parametrize("version", VERSIONS, ids=repr)
-async def test_other_x402_version_is_refused_in_payload_and_request(
-    stage: Stage, version: object
-) -> None:
-    draft = await stage.draft()
+def test_other_x402_version_is_refused_in_payload_and_request(version: object) -> None:
+    draft = rules.draft()
     inside, outside = draft.request(), draft.request()
     inside["paymentPayload"]["x402Version"] = version
-    await stage.assert_refused(inside, Reason.INVALID_X402_VERSION, by_rule=True)
+    rules.assert_refused(inside, Reason.INVALID_X402_VERSION)
     outside["x402Version"] = version
-    await stage.assert_refused(outside, Reason.INVALID_X402_VERSION, by_rule=True)
+    rules.assert_refused(outside, Reason.INVALID_X402_VERSION)
 
 
 @case("PV-012")
-async def test_payload_without_version_is_refused(stage: Stage) -> None:
-    body = (await stage.draft()).request()
+def test_payload_without_version_is_refused() -> None:
+    body = rules.draft().request()
     del body["paymentPayload"]["x402Version"]
-    await stage.assert_refused(body, Reason.INVALID_X402_VERSION, by_rule=True)
+    rules.assert_refused(body, Reason.INVALID_X402_VERSION)
 
 
 @case("PV-013")
@@ -205,38 +188,32 @@ async def test_unknown_members_are_ignored(stage: Stage) -> None:
 @case("PV-015")
 @promise("payload:scheme-is-exact", "upto:not-advertised")
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
-async def test_other_scheme_is_refused_in_payload_and_requirements(
-    stage: Stage, scheme: object
-) -> None:
-    draft = await stage.draft()
+def test_other_scheme_is_refused_in_payload_and_requirements(scheme: object) -> None:
+    draft = rules.draft()
     terms, other = draft.terms(), draft.terms(scheme=scheme)
     for accepted, required in ((terms, other), (other, terms), (other, other)):
         body = wrapper(accepted, required, draft.envelope())
-        await stage.assert_refused(body, Reason.UNSUPPORTED_SCHEME, by_rule=True)
+        rules.assert_refused(body, Reason.UNSUPPORTED_SCHEME)
 
 
 @case("PV-016")
 @promise("payload:network-is-known", "version:networks-are-caip-2", "terms:network-is-named")
 @pytest.mark.parametrize("network", NETWORKS, ids=repr)
-async def test_other_network_is_refused_in_payload_and_requirements(
-    stage: Stage, network: object
-) -> None:
-    draft = await stage.draft()
+def test_other_network_is_refused_in_payload_and_requirements(network: object) -> None:
+    draft = rules.draft()
     terms, other = draft.terms(), draft.terms(network=network)
     for accepted, required in ((terms, other), (other, terms), (other, other)):
         body = wrapper(accepted, required, draft.envelope())
-        await stage.assert_refused(
-            body, Reason.INVALID_NETWORK, Reason.NETWORK_MISMATCH, by_rule=True
-        )
+        rules.assert_refused(body, Reason.INVALID_NETWORK, Reason.NETWORK_MISMATCH)
 
 
 @case("PV-017")
 @pytest.mark.parametrize("required", Network)
-async def test_payment_signed_for_other_network_is_refused(stage: Stage, required: Network) -> None:
+def test_payment_signed_for_other_network_is_refused(required: Network) -> None:
     other = Network.PUBNET if required is Network.TESTNET else Network.TESTNET
-    draft = await stage.draft(required)
+    draft = rules.draft(required)
     body = wrapper(draft.terms(network=other.value), draft.terms(), draft.envelope())
-    await stage.assert_refused(body, Reason.NETWORK_MISMATCH, by_rule=True)
+    rules.assert_refused(body, Reason.NETWORK_MISMATCH)
 
 
 @case("PV-018")
@@ -255,10 +232,10 @@ async def test_flat_payload_without_accepted_settles(stage: Stage) -> None:
 
 @case("PV-019")
 @pytest.mark.parametrize("member", ["scheme", "network"])
-async def test_flat_payload_needs_scheme_and_network(stage: Stage, member: str) -> None:
-    body = _flat(await stage.draft())
+def test_flat_payload_needs_scheme_and_network(member: str) -> None:
+    body = _flat(rules.draft())
     del body["paymentPayload"][member]
-    await stage.assert_refused(body, Reason.INVALID_PAYLOAD, by_rule=True)
+    rules.assert_refused(body, Reason.INVALID_PAYLOAD)
 
 
 @case("PV-020")
@@ -269,14 +246,14 @@ async def test_flat_payload_needs_scheme_and_network(stage: Stage, member: str) 
         ("scheme", "upto", Reason.UNSUPPORTED_SCHEME),
     ],
 )
-async def test_conflicting_flat_and_accepted_terms_are_refused(
-    stage: Stage, member: str, value: str, reason: Reason
+def test_conflicting_flat_and_accepted_terms_are_refused(
+    member: str, value: str, reason: Reason
 ) -> None:
-    draft = await stage.draft()
+    draft = rules.draft()
     both = draft.request()
     both["paymentPayload"] |= {"scheme": "exact", "network": draft.network.value}
     both["paymentPayload"][member] = value
-    await stage.assert_refused(both, reason, by_rule=True)
+    rules.assert_refused(both, reason)
 
 
 def _flat(draft: Draft) -> Json:

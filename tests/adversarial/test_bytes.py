@@ -5,10 +5,12 @@ import base64
 import time
 from typing import Any, Final
 
+import msgspec
 import pytest
 from stellar_sdk import Keypair, scval, xdr
 
 from farebox.x402.reasons import Reason
+from support import payment_rules as rules
 from support.contract_calls import (
     address,
     amount_value,
@@ -40,46 +42,46 @@ BODY_LIMIT: Final = 256 * 1024
 
 @case("PV-032")
 @pytest.mark.parametrize("text", ["", "AAAA", "AA", "not base64!", "AAAA\n", "ＡＡＡＡ", "=" * 8])
-async def test_text_that_is_not_an_envelope_is_malformed(stage: Stage, text: str) -> None:
-    body = (await stage.draft()).request()
+def test_text_that_is_not_an_envelope_is_malformed(text: str) -> None:
+    body = rules.draft().request()
     body["paymentPayload"]["payload"]["transaction"] = text
-    await stage.assert_refused(body, Reason.MALFORMED, by_rule=True)
+    rules.assert_refused(body, Reason.MALFORMED)
 
 
 @case("PV-032")
 @pytest.mark.parametrize("value", [None, 7, [], {}, True])
-async def test_transaction_that_is_not_text_is_malformed(stage: Stage, value: object) -> None:
-    body = (await stage.draft()).request()
+def test_transaction_that_is_not_text_is_malformed(value: object) -> None:
+    body = rules.draft().request()
     body["paymentPayload"]["payload"]["transaction"] = value
-    await stage.assert_refused(body, Reason.MALFORMED, by_rule=True)
+    rules.assert_refused(body, Reason.MALFORMED)
     del body["paymentPayload"]["payload"]["transaction"]
-    await stage.assert_refused(body, Reason.MALFORMED, by_rule=True)
+    rules.assert_refused(body, Reason.MALFORMED)
 
 
 @case("PV-032")
-async def test_truncated_envelope_is_malformed(stage: Stage) -> None:
-    draft = await stage.draft()
+def test_truncated_envelope_is_malformed() -> None:
+    draft = rules.draft()
     raw = draft.envelope().to_xdr_bytes()
     for size in (4, 44, len(raw) // 2, len(raw) - 4, len(raw) - 1):
-        await stage.assert_refused(draft.request(raw[:size]), Reason.MALFORMED, by_rule=True)
+        rules.assert_refused(draft.request(raw[:size]), Reason.MALFORMED)
 
 
 @case("PV-034")
 @pytest.mark.parametrize("more", [b"\0", bytes(4), b"\xff" * 64])
-async def test_trailing_bytes_are_malformed(stage: Stage, more: bytes) -> None:
-    draft = await stage.draft()
+def test_trailing_bytes_are_malformed(more: bytes) -> None:
+    draft = rules.draft()
     raw = draft.envelope().to_xdr_bytes()
-    await stage.assert_refused(draft.request(raw + more), Reason.MALFORMED, by_rule=True)
+    rules.assert_refused(draft.request(raw + more), Reason.MALFORMED)
 
 
 @case("PV-036")
 @pytest.mark.parametrize("depth", [200, 300, 10_000])
 @pytest.mark.parametrize("place", ["argument", "signature", "authorized argument"])
-async def test_value_nested_too_deep_is_malformed(stage: Stage, place: str, depth: int) -> None:
-    draft = await stage.draft()
+def test_value_nested_too_deep_is_malformed(place: str, depth: int) -> None:
+    draft = rules.draft()
     raw = _with_placeholder(draft, place).to_xdr_bytes()
     deep = spliced(raw, PLACEHOLDER.to_xdr_bytes(), nested_vector(depth))
-    await stage.assert_refused(draft.request(deep), Reason.MALFORMED, by_rule=True)
+    rules.assert_refused(draft.request(deep), Reason.MALFORMED)
 
 
 def _with_placeholder(draft: Draft, place: str) -> xdr.TransactionEnvelope:
@@ -100,21 +102,21 @@ def _with_placeholder(draft: Draft, place: str) -> xdr.TransactionEnvelope:
 
 
 @case("PV-037")
-async def test_authorization_tree_of_depth_1000_is_refused_cheaply(stage: Stage) -> None:
-    draft = await stage.draft()
+def test_authorization_tree_of_depth_1000_is_refused_cheaply() -> None:
+    draft = rules.draft()
     inner = invocation(_smallest_call(draft)).to_xdr_bytes()
     head = inner[:-4] + (1).to_bytes(4)  # the same node, with one branch below it
     raw = draft.envelope(draft.entry(invocation(draft.call(), _leaf()))).to_xdr_bytes()
     deep = spliced(raw, _leaf().to_xdr_bytes(), head * 1_000 + inner)
-    await _refused_cheaply(stage, draft.request(deep))
+    _refused_cheaply(draft.request(deep))
 
 
 @case("PV-037")
-async def test_widest_authorization_tree_of_a_body_is_refused_cheaply(stage: Stage) -> None:
-    draft = await stage.draft()
+def test_widest_authorization_tree_of_a_body_is_refused_cheaply() -> None:
+    draft = rules.draft()
     small = invocation(_smallest_call(draft))
     wide = draft.envelope(draft.entry(invocation(draft.call(), *[small] * 3_000)))
-    await _refused_cheaply(stage, draft.request(wide))
+    _refused_cheaply(draft.request(wide))
 
 
 @case("PV-037")
@@ -134,27 +136,24 @@ def _smallest_call(draft: Draft) -> xdr.InvokeContractArgs:
     return invoke(address(draft.asset), "")
 
 
-async def _refused_cheaply(stage: Stage, body: Any) -> None:
-    """Refused by rule, and one request takes little of the processor."""
-    await stage.assert_refused(body, by_rule=True)
+def _refused_cheaply(body: Any) -> None:
+    """Refused by rule, and judging it takes little of the processor."""
+    raw = msgspec.json.encode(body)
     spent = []
     for _ in range(3):
         before = time.process_time()
-        await stage.verify(body)
+        rules.assert_refused(raw)
         spent.append(time.process_time() - before)
     assert min(spent) < CPU_LIMIT_S
 
 
 @case("PV-038")
 @pytest.mark.parametrize("place", ["operations", "entries", "arguments", "vector", "signatures"])
-async def test_length_beyond_body_limit_is_malformed_without_allocation(
-    stage: Stage, place: str
-) -> None:
-    draft = await stage.draft()
+def test_length_beyond_body_limit_is_malformed_without_allocation(place: str) -> None:
+    draft = rules.draft()
     body = draft.request(_with_huge_length(draft, place))
-    reason = await stage.assert_refused(body, by_rule=True)
-    assert reason in (Reason.MALFORMED, Reason.WRONG_OPERATION)
-    await _refused_cheaply(stage, body)
+    rules.assert_refused(body, Reason.MALFORMED, Reason.WRONG_OPERATION)
+    _refused_cheaply(body)
 
 
 def _with_huge_length(draft: Draft, place: str) -> bytes:
@@ -202,25 +201,25 @@ async def test_concurrent_bodies_of_tiny_elements_delay_no_other_request(stage: 
 
 
 @case("PV-040")
-async def test_version_0_envelope_is_malformed(stage: Stage) -> None:
-    draft = await stage.draft()
+def test_version_0_envelope_is_malformed() -> None:
+    draft = rules.draft()
     old = version_0(transaction([draft.operation()]))
-    await stage.assert_refused(draft.request(old), Reason.MALFORMED, by_rule=True)
+    rules.assert_refused(draft.request(old), Reason.MALFORMED)
 
 
 @case("PV-041")
-async def test_fee_bump_envelope_is_malformed(stage: Stage) -> None:
-    draft = await stage.draft()
+def test_fee_bump_envelope_is_malformed() -> None:
+    draft = rules.draft()
     bumped = fee_bumped(draft.envelope(), draft.payer)
-    await stage.assert_refused(draft.request(bumped), Reason.MALFORMED, by_rule=True)
+    rules.assert_refused(draft.request(bumped), Reason.MALFORMED)
 
 
 @case("PV-042")
 @pytest.mark.parametrize("arm", ["credentials", "operation", "host function", "address", "value"])
-async def test_unknown_union_arm_is_malformed(stage: Stage, arm: str) -> None:
-    draft = await stage.draft()
+def test_unknown_union_arm_is_malformed(arm: str) -> None:
+    draft = rules.draft()
     raw = _with_unknown_arm(draft, arm)
-    await stage.assert_refused(draft.request(raw), Reason.MALFORMED, by_rule=True)
+    rules.assert_refused(draft.request(raw), Reason.MALFORMED)
 
 
 def _with_unknown_arm(draft: Draft, arm: str) -> bytes:
@@ -248,34 +247,30 @@ def _renumbered(raw: bytes, start: bytes, arm: int) -> bytes:
 
 
 @case("PV-043")
-async def test_function_name_that_is_not_utf_8_is_a_wrong_function(stage: Stage) -> None:
-    draft = await stage.draft()
+def test_function_name_that_is_not_utf_8_is_a_wrong_function() -> None:
+    draft = rules.draft()
     call = invoke(address(draft.asset), b"trans\xff\xfe", *draft.call().args)
     envelope = draft.envelope(draft.entry(invocation(call)), call=call)
-    await stage.assert_refused(
-        draft.request(envelope), Reason.WRONG_FUNCTION_NAME, Reason.MALFORMED, by_rule=True
-    )
+    rules.assert_refused(draft.request(envelope), Reason.WRONG_FUNCTION_NAME, Reason.MALFORMED)
 
 
 @case("PV-043")
 @pytest.mark.parametrize("kind", ["string", "symbol"])
-async def test_argument_that_is_not_utf_8_is_refused(stage: Stage, kind: str) -> None:
-    draft = await stage.draft()
+def test_argument_that_is_not_utf_8_is_refused(kind: str) -> None:
+    draft = rules.draft()
     value = scval.to_string(b"\xff\xfe") if kind == "string" else scval.to_symbol("aa")
     call = invoke(address(draft.asset), "transfer", *draft.call().args[:2], value)
     raw = draft.envelope(draft.entry(), call=call).to_xdr_bytes()
     if kind == "symbol":
         raw = spliced(raw, value.to_xdr_bytes(), value.to_xdr_bytes().replace(b"aa", b"\xff\xfe"))
-    await stage.assert_refused(
-        draft.request(raw), Reason.WRONG_FUNCTION_NAME, Reason.MALFORMED, by_rule=True
-    )
+    rules.assert_refused(draft.request(raw), Reason.WRONG_FUNCTION_NAME, Reason.MALFORMED)
 
 
 @case("PV-043")
-async def test_memo_that_is_not_utf_8_is_refused_or_dropped_alike(stage: Stage) -> None:
-    draft = await stage.draft()
+def test_memo_that_is_not_utf_8_is_malformed() -> None:
+    draft = rules.draft()
     raw = draft.around([draft.operation()], memo=text_memo(b"\xff\xfe"))
-    await stage.assert_refused(draft.request(raw), Reason.MALFORMED, by_rule=True)
+    rules.assert_refused(draft.request(raw), Reason.MALFORMED)
 
 
 @case("PV-044")
@@ -294,17 +289,15 @@ async def test_envelope_signatures_of_client_are_not_submitted(stage: Stage, cou
 
 
 @case("PV-044")
-async def test_envelope_with_too_many_signatures_is_malformed(stage: Stage) -> None:
-    draft = await stage.draft()
+def test_envelope_with_too_many_signatures_is_malformed() -> None:
+    draft = rules.draft()
     stranger = decorated(Keypair.random(), bytes(32)).to_xdr_bytes()
     raw = draft.envelope().to_xdr_bytes()[:-4] + (21).to_bytes(4) + stranger * 21
-    await stage.assert_refused(draft.request(raw), Reason.MALFORMED, by_rule=True)
+    rules.assert_refused(draft.request(raw), Reason.MALFORMED)
 
 
-async def test_operation_with_too_few_argument_bytes_is_malformed(stage: Stage) -> None:
-    draft = await stage.draft()
+def test_operation_with_too_few_argument_bytes_is_malformed() -> None:
+    draft = rules.draft()
     bare = call_operation(draft.call(), ()).to_xdr_bytes()
     raw = draft.without_entries().to_xdr_bytes()
-    await stage.assert_refused(
-        draft.request(spliced(raw, bare, bare[:-8])), Reason.MALFORMED, by_rule=True
-    )
+    rules.assert_refused(draft.request(spliced(raw, bare, bare[:-8])), Reason.MALFORMED)

@@ -51,21 +51,13 @@ def test_nested_percent_encoding_hides_no_path_traversal(passes: int) -> None:
 @pytest.mark.parametrize(
     "template",
     [
-        "://evil.example",
-        "/a/http://evil.example",
-        "http:/evil.example",
-        "https://evil.example/:city",
-        "//evil.example/:city",
-        "/weather//:city",
-        "/weather/.%2f%2fevil.example",
-        "/weather/%5c%5cevil.example",
-        "/weather\\:city",
-        "/weather/:city?key=1",
-        "/weather/:city#here",
-        "/weather/./:city",
+        "://evil.example", "/a/http://evil.example", "http:/evil.example",
+        "https://evil.example/:city", "//evil.example/:city", "/weather//:city",
+        "/weather/.%2f%2fevil.example", "/weather/%5c%5cevil.example", "/weather\\:city",
+        "/weather/:city?key=1", "/weather/:city#here", "/weather/./:city",
         "/weather/@evil.example",
     ],
-)
+)  # fmt: skip
 def test_route_template_of_another_origin_is_ignored(template: str) -> None:
     found = read(discovery(CITY, routeTemplate=template))
     assert (found.key, found.url) == (CITY, CITY)
@@ -80,20 +72,12 @@ def test_route_template_of_another_origin_is_ignored(template: str) -> None:
         "weather/:city",
         ":city",
         "/" + "x" * 10_240,
-        "/weather/:city\n",
-        "/weather/\x00",
-        "/weather/%00",
-        "/weather/:",
-        "/weather/:9",
-        "/weather/:city.json",
-        "/weather/:" + "c" * 65,
-        "/météo/:city",
-        7,
-        ["/weather/:city"],
+        "/weather/:city\n", "/weather/\x00", "/weather/%00", "/weather/:", "/weather/:9",
+        "/weather/:city.json", "/weather/:" + "c" * 65, "/météo/:city", 7, ["/weather/:city"],
         {"path": "/weather/:city"},
     ],
     ids=lambda value: repr(value)[:24],
-)
+)  # fmt: skip
 def test_malformed_route_template_is_ignored_with_a_reason(template: object) -> None:
     found = parse_discovery(discovery(CITY, routeTemplate=template), pay_to=SELLER)
     assert isinstance(found, DiscoveredResource)
@@ -183,10 +167,8 @@ def test_lookalike_host_is_separate_and_shown_in_punycode() -> None:
         ("https:///weather.example/", DropReason.RESOURCE_HOST_INVALID),
         ("https://", DropReason.RESOURCE_HOST_INVALID),
         ("//weather.example/", DropReason.RESOURCE_URL_INVALID),
-        ("/v1/now", DropReason.RESOURCE_URL_INVALID),
-        ("", DropReason.RESOURCE_URL_MISSING),
-        (None, DropReason.RESOURCE_URL_MISSING),
-        (7, DropReason.RESOURCE_URL_MISSING),
+        ("/v1/now", DropReason.RESOURCE_URL_INVALID), ("", DropReason.RESOURCE_URL_MISSING),
+        (None, DropReason.RESOURCE_URL_MISSING), (7, DropReason.RESOURCE_URL_MISSING),
         ("https://weather.example/" + "x" * 50_000, DropReason.RESOURCE_URL_TOO_LONG),
         ("https://weather.example/" + "é" * 700, DropReason.RESOURCE_URL_TOO_LONG),
         ("https://weather.example/a\nb", DropReason.RESOURCE_URL_INVALID),
@@ -210,7 +192,7 @@ def test_lookalike_host_is_separate_and_shown_in_punycode() -> None:
         ("mcp://tool/weather", DropReason.RESOURCE_URL_SCHEME),
     ],
     ids=lambda each: repr(each)[:40],
-)
+)  # fmt: skip
 def test_url_that_is_not_a_web_address_is_dropped(url: object, reason: DropReason) -> None:
     assert why_dropped(discovery(url)) is reason
 

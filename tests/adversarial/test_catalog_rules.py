@@ -70,10 +70,8 @@ def test_invalid_text_fields_are_dropped_with_a_reason(text: bytes, reason: Drop
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [
-        (True, DropReason.SCHEMA_MISSING),
-        (False, DropReason.SCHEMA_MISSING),
-        ("{}", DropReason.SCHEMA_MISSING),
-        ([], DropReason.SCHEMA_MISSING),
+        (True, DropReason.SCHEMA_MISSING), (False, DropReason.SCHEMA_MISSING),
+        ("{}", DropReason.SCHEMA_MISSING), ([], DropReason.SCHEMA_MISSING),
         ({"type": "banana"}, DropReason.SCHEMA_INVALID),
         ({"type": 7}, DropReason.SCHEMA_INVALID),
         ({"properties": []}, DropReason.SCHEMA_INVALID),
@@ -107,7 +105,7 @@ def test_invalid_text_fields_are_dropped_with_a_reason(text: bytes, reason: Drop
         ({"enum": list(range(2_100))}, DropReason.DISCOVERY_TOO_COMPLEX),
     ],
     ids=lambda each: repr(each)[:40],
-)
+)  # fmt: skip
 @promise("ingest:no-external-references")
 def test_invalid_or_external_schema_is_dropped(schema: object, reason: DropReason) -> None:
     assert why_dropped(discovery(schema=schema)) is reason
@@ -228,15 +226,11 @@ def test_mcp_url_key_includes_recipient() -> None:
         "javascript:alert(1)",
         "data:image/svg+xml,<svg onload=alert(1)>",
         "https://cdn.example/" + LONG,
-        "https://cdn.example\\@evil.example/i.png",
-        "https://cdn.example:port/i.png",
-        "//cdn.example/icon.png",
-        "https://cdn.example/%0a",
-        "https://cdn.example/i.png?é",
-        7,
+        "https://cdn.example\\@evil.example/i.png", "https://cdn.example:port/i.png",
+        "//cdn.example/icon.png", "https://cdn.example/%0a", "https://cdn.example/i.png?é", 7,
     ],
     ids=lambda each: repr(each)[:40],
-)
+)  # fmt: skip
 def test_invalid_icon_url_is_left_out_alone(icon: object) -> None:
     found = parse_discovery(discovery(resource={"iconUrl": icon}), pay_to=SELLER)
     assert isinstance(found, DiscoveredResource)

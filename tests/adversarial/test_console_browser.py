@@ -24,23 +24,19 @@ PAGES: Final = (
     *("/discover?query=hostile", "/developers?tab=vault", "/skills/x402-pay"),
 )
 HOSTILE: Final = (
-    f"<img src=x onerror={RAN}(1)>",
-    f"<svg/onload={RAN}(2)>",
-    f"</title><script>{RAN}(3)</script>",
-    f"javascript:{RAN}(4)",
+    f"<img src=x onerror={RAN}(1)>", f"<svg/onload={RAN}(2)>",
+    f"</title><script>{RAN}(3)</script>", f"javascript:{RAN}(4)",
     f"{{{{constructor.constructor('{RAN}(5)')()}}}}",
     '"><iframe src=//evil.example>',
-)
+)  # fmt: skip
 ADDRESSES: Final = (
     *("/v1/errors/", "/", "/discovery/search?query=", "/gateway/", "/?q="),
     *("/#/", "/#/discover?query=", "/#/payments/", "/#/sell/", "/#/skills/"),
 )
 TARGETS: Final = (
-    "/?redirect=https://evil.example/",
-    "/#//evil.example/",
-    "/#https://evil.example",
+    "/?redirect=https://evil.example/", "/#//evil.example/", "/#https://evil.example",
     "/#/\\\\evil.example",
-)
+)  # fmt: skip
 HOSTS: Final = ("127.0.0.1", "localhost")  # of the same site as the service, and of another one
 KEYS: Final = "/v1/api-keys"
 _BLINK_MS: Final = 60  # in which an inline handler would have run

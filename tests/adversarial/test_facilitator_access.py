@@ -25,13 +25,13 @@ from support.key_required import (
 from support.promises import case, promise
 from support.stage import Stage
 
-WORTHLESS: Final = {
-    "not a key": "Bearer no-key-of-anybodys-at-all",
-    "unknown key": f"Bearer {new_token(TokenType.KEY).value.reveal()}",
-    "unknown session": f"Bearer {new_token(TokenType.SESSION).value.reveal()}",
-    "another scheme": f"Basic {OPERATORS[0]}",
-    "empty": "",
-}
+WORTHLESS: Final = (
+    "Bearer no-key-of-anybodys-at-all",
+    f"Bearer {new_token(TokenType.KEY).value.reveal()}",
+    f"Bearer {new_token(TokenType.SESSION).value.reveal()}",
+    f"Basic {OPERATORS[0]}",
+    "",
+)
 
 
 @case("AU-044")
@@ -57,15 +57,15 @@ async def test_network_requiring_a_key_refuses_anonymous_and_open_network_serves
 
 @case("AU-044")
 @promise("ingress:callers-authenticated")
-@pytest.mark.parametrize("shown", WORTHLESS.values(), ids=WORTHLESS)
 @pytest.mark.parametrize("network", list(Network))
 async def test_wrong_key_is_refused_on_open_network(
-    key_required_stage: Stage, shown: str, network: Network
+    key_required_stage: Stage, network: Network
 ) -> None:
-    draft = await key_required_stage.draft(network)
-    headers = {"authorization": shown, **new_client_address()}
-    answers = await post_to_both_routes(key_required_stage, draft.request(), headers)
-    assert_both_refused(answers, 401, Reason.UNAUTHENTICATED)
+    body = (await key_required_stage.draft(network)).request()
+    for shown in WORTHLESS:
+        headers = {"authorization": shown, **new_client_address()}
+        answers = await post_to_both_routes(key_required_stage, body, headers)
+        assert_both_refused(answers, 401, Reason.UNAUTHENTICATED)
     assert await key_required_stage.rows() == 0
 
 

@@ -248,14 +248,10 @@ async def test_buyer_who_leaves_finds_the_response_later(shop: PaidGateway) -> N
 @pytest.mark.parametrize(
     ("line", "status"),
     [
-        ("204 No Content", 204),
-        ("304 Not Modified", 502),
-        ("99 Low", 502),
-        ("1000 High", 502),
-        ("101 Switching", 502),
-        ("x", 502),
+        ("204 No Content", 204), ("304 Not Modified", 502), ("99 Low", 502), ("1000 High", 502),
+        ("101 Switching", 502), ("x", 502),
     ],
-)
+)  # fmt: skip
 async def test_odd_status_is_passed_on_or_mapped(shop: PaidGateway, line: str, status: int) -> None:
     shop.upstream.answer = says(f"HTTP/1.1 {line}\r\nContent-Length: 0\r\n\r\n".encode())
     answer = await shop.buy(await shop.serve())

@@ -15,7 +15,7 @@ from farebox.x402.reasons import Reason
 from support import node_proxy
 from support.channel_pool import ChannelPool, channel_pool
 from support.payments import Json
-from support.promises import case
+from support.promises import case, promise
 from support.serve_process import ServeProcess
 from support.stage import Stage, environment_for, network_stage, service
 from support.waiting import until
@@ -158,9 +158,11 @@ async def test_channel_used_by_another_process_is_recovered(stage: Stage) -> Non
     assert now["used_sequence"] == row["used_sequence"] + 3
 
 
-@case("RL-038")
+@case("PV-141", "RL-038")
+@promise("error:never-a-double-charge")
 async def test_concurrent_payment_on_two_replicas_is_claimed_by_one(stage: Stage) -> None:
-    body = (await stage.draft()).request()
+    draft = await stage.draft()
+    body, before = draft.request(), await stage.ledger().balance(draft.asset, draft.pay_to)
     async with channel_pool(stage, 4) as pool, AsyncExitStack() as both:
         clients = [await both.enter_async_context(service(pool.environment)) for _ in "12"]
         answers = await asyncio.gather(*(each.post("/settle", body) for each in clients * 5))
@@ -170,6 +172,7 @@ async def test_concurrent_payment_on_two_replicas_is_claimed_by_one(stage: Stage
     # the other replica may send the same bytes once more until a node is known to have them
     calls = [call for call in stage.node().calls if call.method == SEND]
     assert len({call.params["transaction"] for call in calls}) == 1
+    assert await stage.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
 
 
 @case("RL-041")

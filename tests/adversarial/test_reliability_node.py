@@ -70,7 +70,7 @@ async def test_payment_is_free_when_node_minimum_exceeds_fee_ceiling(
 
 
 @case("RL-018")
-@pytest.mark.parametrize("code", ["txBAD_AUTH", "txMALFORMED", "txSOROBAN_INVALID", "txNO_ACCOUNT"])
+@pytest.mark.parametrize("code", ["txBAD_AUTH", "txNO_ACCOUNT"])
 async def test_payment_is_free_when_node_refuses_with_a_code(
     stage: Stage, code: str, log_text: Callable[[], str]
 ) -> None:
@@ -83,7 +83,7 @@ async def test_payment_is_free_when_node_refuses_with_a_code(
 
 
 @case("RL-018")
-@pytest.mark.parametrize("result_xdr", [None, "", "AAAA", "no base64 at all"])
+@pytest.mark.parametrize("result_xdr", [None, "AAAA"])
 async def test_unreadable_send_error_is_pending_until_proven(
     stage: Stage, result_xdr: str | None
 ) -> None:

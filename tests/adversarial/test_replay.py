@@ -17,7 +17,7 @@ from support.stage import Stage, key_of, service
 MANY: Final = 1_000
 
 
-@case("PV-141")
+@case("PV-084", "PV-141")
 @promise("error:never-a-double-charge")
 async def test_same_body_succeeds_once_and_is_then_a_duplicate(stage: Stage) -> None:
     draft = await stage.draft()
@@ -30,6 +30,9 @@ async def test_same_body_succeeds_once_and_is_then_a_duplicate(stage: Stage) -> 
             Reason.DUPLICATE_SETTLEMENT,
             tx_hash,
         )
+    verdict = await stage.verify(draft.request())
+    assert (verdict["isValid"], verdict["invalidReason"]) == (False, Reason.DUPLICATE_SETTLEMENT)
+    assert verdict["extra"] == {"transaction": tx_hash}
     assert stage.node().counts()["sendTransaction"] == 1
     assert await stage.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
 
@@ -171,7 +174,7 @@ async def test_entry_landed_first_by_foreign_transaction_is_answered_with_its_ha
     assert stage.node().counts()["sendTransaction"] == 1
 
 
-@case("PV-148")
+@case("PV-084", "PV-148")
 async def test_entry_used_earlier_elsewhere_is_answered_with_its_hash(
     stage: Stage,
 ) -> None:
@@ -188,6 +191,7 @@ async def test_entry_used_earlier_elsewhere_is_answered_with_its_hash(
         Reason.FOREIGN_LANDING,
         foreign,
     )
+    assert outcomes[0]["payer"] == draft.payer
     assert await stage.rows() == 0
     assert stage.node().counts()["sendTransaction"] == 0
 
@@ -226,13 +230,9 @@ async def test_landing_of_another_transfer_is_not_told_to_a_payment_with_its_non
 
 
 _BACKGROUND: Final = (
-    "getLatestLedger",
-    "getLedgerEntries",
-    "getFeeStats",
-    "getHealth",
-    "getNetwork",
+    "getLatestLedger", "getLedgerEntries", "getFeeStats", "getHealth", "getNetwork",
     "getTransactions",
-)
+)  # fmt: skip
 
 
 @case("PV-148")

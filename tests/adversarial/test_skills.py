@@ -21,60 +21,30 @@ from support.skills import SKILLS
 from support.stage import Stage
 
 TARGETS: Final = (
-    "etc/passwd",
-    "proc/self/environ",
-    "specs/SHA256SUMS",
-    "../specs/x402-pay/1.0.0.json",
-    "spec.py",
-    "x402-pay/1.0.0",
-    "pyproject.toml",
-    "C:\\Windows\\win.ini",
-    "\\\\host\\share",
+    "etc/passwd", "proc/self/environ", "specs/SHA256SUMS", "../specs/x402-pay/1.0.0.json",
+    "spec.py", "x402-pay/1.0.0", "pyproject.toml", "C:\\Windows\\win.ini", "\\\\host\\share",
     "file:///etc/passwd",
-)
+)  # fmt: skip
 CLIMBS: Final = ("", "/", "../", "../../", "../../../../../../", "..\\..\\", "....//", "%2e%2e/")
 ODD: Final = (
-    ".",
-    "..",
-    "...",
-    "~",
-    "~root",
-    "x402-pay.json",
-    "x402-pay%00",
-    "x402-pay\x00",
-    "x402-pay\n",
-    "x402-pay;ls",
-    "$(id)",
-    "`id`",
-    "{slug}",
-    "%s%n",
-    "*",
-    "[a-z]*",
-    "x402-pay ",
-    " x402-pay",
+    ".", "..", "...", "~", "~root", "x402-pay.json", "x402-pay%00", "x402-pay\x00", "x402-pay\n",
+    "x402-pay;ls", "$(id)", "`id`", "{slug}", "%s%n", "*", "[a-z]*", "x402-pay ", " x402-pay",
     "x402‑pay",  # a hyphen that does not break
     "ｘ402-pay",
     "x402-pay" * 40,
     "🂡",
-)
+)  # fmt: skip
 TRICKS: Final = (*(climb + target for climb in CLIMBS for target in TARGETS), *ODD)
 ADVERTISED: Final = (
-    "/supported",
-    "/v1/skills",
-    "/llms.txt",
-    "/openapi.json",
-    "/.well-known/x402",
-    "/v1/openapi.json",
-    "/v1/errors",
-    "/v1/networks",
-    "/discovery/resources?limit=100",
+    "/supported", "/v1/skills", "/llms.txt", "/openapi.json", "/.well-known/x402",
+    "/v1/openapi.json", "/v1/errors", "/v1/networks", "/discovery/resources?limit=100",
     "/discovery/search?query=upto",
     *(
         f"/v1/skills/{slug}/{name}"
         for slug in SKILLS
         for name in ("spec", "versions", "SKILL.md", "mcp-tools.json", "openapi.json")
     ),
-)
+)  # fmt: skip
 _UPTO: Final = re.compile(r"\bupto\b|\"up-to\"", re.IGNORECASE)
 _opened: list[str] = []
 _watching: list[bool] = []

@@ -7,16 +7,7 @@ from typing import Final
 
 from architecture.package_modules import Module, package_modules, parse_modules
 
-EMPTY_NAMES: Final = {
-    "utils",
-    "helpers",
-    "common",
-    "base",
-    "manager",
-    "service",
-    "util",
-    "misc",
-}
+EMPTY_NAMES: Final = {"utils", "helpers", "common", "base", "manager", "service", "util", "misc"}
 # at module level one of these would be one for every test and every run
 RESOURCES: Final = {"Settings", "read_settings", "Database", "ClientSession", "create_app"}
 MAX_MODULE_LINES: Final = 400

@@ -9,11 +9,7 @@ import pytest
 from stellar_sdk import xdr
 from xdrlib3 import Unpacker
 
-from farebox.automation.sessions.contract_codes import (
-    ServiceContract,
-    pinned_hash,
-    read_code,
-)
+from farebox.automation.sessions.contract_codes import ServiceContract, pinned_hash, read_code
 from support.contracts import FOLDER, sha256_of, sums, wasm_of
 
 NAMES: Final = sorted(name.removesuffix(".wasm") for name in sums())

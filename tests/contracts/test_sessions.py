@@ -30,12 +30,12 @@ class Desk:
     verifier: str
     market: AutomationMarket
 
-    def spec(self, account: str) -> SessionSpec:
-        """Three swaps within a month."""
+    def spec(self, account: str, life: int) -> SessionSpec:
+        """Three swaps within this time."""
         now, calls = self.ledger.now, self.market.dca_calls()
         caps = ((self.ledger.asset, SOLD, 3 * SOLD),)
         return SessionSpec(
-            *(account, "session", Keypair.random(), calls, caps), *(now, now + MONTH, INTERVAL)
+            *(account, "session", Keypair.random(), calls, caps), *(now, now + life, INTERVAL)
         )
 
 
@@ -87,10 +87,19 @@ def install(desk: Desk, account: SmartAccount, spec: SessionSpec) -> Operation:
 @pytest.fixture
 def session(desk: Desk, request: pytest.FixtureRequest) -> Session:
     """A session that the owner installed with one signature, on an account of generation C."""
-    generation = getattr(request, "param", "c")
+    return installed(desk, getattr(request, "param", "c"))
+
+
+@pytest.fixture(scope="module")
+def unused(desk: Desk) -> Session:
+    """A session for tests in which nothing lands; it outlives the jumps of the others."""
+    return installed(desk, "c", life=12 * MONTH)
+
+
+def installed(desk: Desk, generation: str, life: int = MONTH) -> Session:
     account = SmartAccount.deploy(desk.ledger, generation, desk.verifier)
     desk.ledger.give(desk.ledger.asset, account.address, 10 * SOLD)
-    spec = desk.spec(account.address)
+    spec = desk.spec(account.address, life)
     ids = desk.ledger.land(install(desk, account, spec))
     rules = tuple(scval.from_uint32(each) for each in scval.from_vec(ids))
     return Session(desk, account, spec, rules)
@@ -145,18 +154,18 @@ def test_every_changed_argument_of_the_run_is_refused(session: Session) -> None:
 
 
 @promise("automation:exact-call")
-def test_another_contract_or_function_is_refused(session: Session) -> None:
-    desk, ledger = session.desk, session.desk.ledger
+def test_another_contract_or_function_is_refused(unused: Session) -> None:
+    desk, ledger = unused.desk, unused.desk.ledger
     other = replace(desk.market, router=ledger.deploy("router", path(desk.market.pair)))
-    elsewhere = replace(session, desk=replace(desk, market=other))
+    elsewhere = replace(unused, desk=replace(desk, market=other))
     assert "#3002" in ledger.refusal(elsewhere.run()), "the account has no rule for it"
-    sign = session.account.by_delegate(session.spec.delegate, session.rules[1:])
-    holder = scval.to_address(session.account.address)
+    sign = unused.account.by_delegate(unused.spec.delegate, unused.rules[1:])
+    holder = scval.to_address(unused.account.address)
     burn = ledger.signed(ledger.asset, "burn", [holder, scval.to_int128(1)], sign)
-    refused(session, burn, 4009)
+    refused(unused, burn, 4009)
     spender = [holder, scval.to_address(desk.installer), scval.to_int128(1)]
     approve = [*spender, scval.to_uint32(ledger.sequence + 100)]
-    refused(session, ledger.signed(ledger.asset, "approve", approve, sign), 4009)
+    refused(unused, ledger.signed(ledger.asset, "approve", approve, sign), 4009)
 
 
 @pytest.mark.parametrize("session", GENERATIONS, indirect=True)
@@ -168,17 +177,17 @@ def test_transfer_as_a_root_is_refused_before_and_after_a_run(session: Session) 
     refused(session, session.transfer(desk.market.pair, SOLD), 4011)
 
 
-def test_call_of_the_account_or_the_guard_by_the_delegate_is_refused(session: Session) -> None:
-    ledger, account = session.desk.ledger, session.account
-    for rule_id in (0, *session.rules):
-        sign = account.by_delegate(session.spec.delegate, [rule_id])
+def test_call_of_the_account_or_the_guard_by_the_delegate_is_refused(unused: Session) -> None:
+    ledger, account = unused.desk.ledger, unused.account
+    for rule_id in (0, *unused.rules):
+        sign = account.by_delegate(unused.spec.delegate, [rule_id])
         remove = ledger.signed(
-            account.address, "remove_context_rule", [scval.to_uint32(session.rules[0])], sign
+            account.address, "remove_context_rule", [scval.to_uint32(unused.rules[0])], sign
         )
         assert ledger.refusal(remove) != ""
-    holder, id_ = scval.to_address(account.address), scval.to_bytes(session.spec.policy_id())
-    sign = account.by_delegate(session.spec.delegate, session.rules[:1])
-    close = ledger.signed(session.desk.guard, "close", [holder, id_, scval.to_void()], sign)
+    holder, id_ = scval.to_address(account.address), scval.to_bytes(unused.spec.policy_id())
+    sign = account.by_delegate(unused.spec.delegate, unused.rules[:1])
+    close = ledger.signed(unused.desk.guard, "close", [holder, id_, scval.to_void()], sign)
     assert "#3002" in ledger.refusal(close)
 
 
@@ -195,17 +204,17 @@ def test_run_too_early_or_after_the_plan_is_refused(session: Session) -> None:
     refused(session, session.run(), 4004)
 
 
-def test_run_without_the_delegates_signature_is_refused(session: Session) -> None:
-    ledger = session.desk.ledger
-    assert "#3016" in ledger.refusal(session.run(key=Keypair.random())), "a signer of no rule"
-    unsigned = session.run()
+def test_run_without_the_delegates_signature_is_refused(unused: Session) -> None:
+    ledger = unused.desk.ledger
+    assert "#3016" in ledger.refusal(unused.run(key=Keypair.random())), "a signer of no rule"
+    unsigned = unused.run()
     (entry,) = authorizations(unsigned)
     credentials = entry.credentials.address or entry.credentials.address_v2
     assert credentials is not None
-    ids = scval.to_vec([scval.to_uint32(each) for each in session.rules])
+    ids = scval.to_vec([scval.to_uint32(each) for each in unused.rules])
     nobody = scval.to_struct({"context_rule_ids": ids, "signers": scval.to_map({})})
     credentials.signature = nobody
-    refused(session, unsigned, 4005)
+    refused(unused, unsigned, 4005)
 
 
 def test_closed_session_makes_no_run(session: Session) -> None:
@@ -245,13 +254,13 @@ def test_one_removed_rule_closes_the_session(session: Session) -> None:
     assert scval.from_struct(sheet)["closed"] == scval.to_bool(True)
 
 
-def test_second_installation_is_refused(session: Session) -> None:
-    refused(session, install(session.desk, session.account, session.spec), 4007)
+def test_second_installation_is_refused(unused: Session) -> None:
+    refused(unused, install(unused.desk, unused.account, unused.spec), 4007)
 
 
-def test_guard_refuses_a_rule_for_everything(session: Session) -> None:
-    desk, ledger, account = session.desk, session.desk.ledger, session.account
-    spec = replace(session.spec, delegate=Keypair.random())
+def test_guard_refuses_a_rule_for_everything(unused: Session) -> None:
+    desk, ledger, account = unused.desk, unused.desk.ledger, unused.account
+    spec = replace(unused.spec, delegate=Keypair.random())
     args = [
         scval.to_vec([scval.to_symbol("Default")]),
         scval.to_string(NAME),
@@ -260,7 +269,7 @@ def test_guard_refuses_a_rule_for_everything(session: Session) -> None:
         one_pair(scval.to_address(desk.guard), spec.value()),
     ]
     wide = ledger.signed(account.address, "add_context_rule", args, account.by_owner)
-    refused(session, wide, 4006)
+    refused(unused, wide, 4006)
 
 
 def test_refused_run_fails_on_the_ledger_as_well(session: Session) -> None:

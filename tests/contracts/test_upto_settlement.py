@@ -86,24 +86,30 @@ def ledger() -> Iterator[AutomationLedger]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def deployed(ledger: AutomationLedger) -> tuple[str, str]:
+    """The contract, and one that is paid."""
+    keeper = ledger.deploy("keeper", scval.to_bool(True), scval.to_uint64(0))
+    return ledger.deploy("upto_settlement"), keeper
+
+
 @pytest.fixture
-def grant(ledger: AutomationLedger) -> Grant:
-    upto = ledger.deploy("upto_settlement")
-    captor, pay_to = (
-        ledger.account(),
-        ledger.deploy("keeper", scval.to_bool(True), scval.to_uint64(0)),
-    )
-    return Grant(ledger, upto, ledger.account(), captor, pay_to, ledger.sequence + 50)
+def grant(ledger: AutomationLedger, deployed: tuple[str, str]) -> Grant:
+    """A grant of a payer and a captor of its own."""
+    upto, pay_to = deployed
+    return Grant(ledger, upto, ledger.account(), ledger.account(), pay_to, ledger.sequence + 50)
 
 
 @promise("upto:captures-at-most-what-was-authorized")
 @pytest.mark.parametrize("amount", [0, 120, MOST])
 def test_grant_is_captured_once(grant: Grant, amount: int) -> None:
     ledger = grant.ledger
-    held = ledger.balance(ledger.native, grant.payer.public_key)
+    held, paid = (
+        ledger.balance(ledger.native, each) for each in (grant.payer.public_key, grant.pay_to)
+    )
     captured = ledger.land(grant.capture(amount))
     assert scval.from_int128(captured) == amount
-    assert ledger.balance(ledger.native, grant.pay_to) == amount
+    assert ledger.balance(ledger.native, grant.pay_to) == paid + amount
     assert ledger.balance(ledger.native, grant.payer.public_key) == held - amount
     assert ledger.balance(ledger.native, grant.upto) == 0
     spender = [scval.to_address(each) for each in (grant.payer.public_key, grant.upto)]

@@ -11,20 +11,18 @@ from stellar_sdk.sep.stellar_soroban_web_authentication import (
     verify_challenge_authorization_entries,
 )
 
-from farebox.accounts.contract_challenge import LIFE_LEDGERS
 from farebox.accounts.contract_web_auth import ContractWebAuth
 from farebox.accounts.web_auth_scheme import (
-    ChallengeNotOpen,
     ContractSignInUnavailable,
     IssuedChallenge,
     SignatureRefused,
 )
 from farebox.kernel.addresses import Address, parse_contract
 from farebox.kernel.clock import SystemClock
-from farebox.kernel.errors import Outage, Refusal
+from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.stellar.ledger_clock import LedgerClock, LedgerReading
+from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from support.contracts import FlipAction, SideCall, Wallet, wallet
 from support.promises import case
@@ -62,17 +60,6 @@ class Door:
         return await self.prove(signed)
 
 
-class StoppedAt:
-    """A ledger clock that stands still."""
-
-    def __init__(self, sequence: int) -> None:
-        self._sequence = sequence
-
-    def now(self) -> LedgerReading:
-        """The one ledger."""
-        return LedgerReading(self._sequence, SystemClock().now(), 5.0, 0.0)
-
-
 @pytest.fixture(scope="module")
 async def door(testnet: NetworkStage) -> AsyncIterator[Door]:
     """The web-auth contract deployed, and signing in by it."""
@@ -84,10 +71,10 @@ def _rpc(testnet: NetworkStage) -> HttpSorobanRpc:
     return HttpSorobanRpc(NETWORK, Secret(testnet.ledger.rpc_url))
 
 
-def _door(rpc: HttpSorobanRpc, laid: WebAuth, at: StoppedAt | None = None) -> Door:
+def _door(rpc: HttpSorobanRpc, laid: WebAuth) -> Door:
     clock = SystemClock()
     ledgers = LedgerClock(NETWORK, rpc, clock)
-    login = ContractWebAuth(laid.domain(), laid.ground(NETWORK), rpc, at or ledgers, clock)
+    login = ContractWebAuth(laid.domain(), laid.ground(NETWORK), rpc, ledgers, clock)
     return Door(login, laid, ledgers)
 
 
@@ -166,24 +153,6 @@ async def test_calls_and_events_of_a_wallet_during_its_check_have_no_effect(
     before = await testnet.ledger.balance(testnet.scene.asset, calling_wallet.address)
     assert await door.enter(calling_wallet) == calling_wallet.address
     assert await testnet.ledger.balance(testnet.scene.asset, calling_wallet.address) == before
-
-
-async def test_challenge_expires_after_sixty_ledgers(
-    door: Door, testnet: NetworkStage, smart: Wallet
-) -> None:
-    issued = await door.issue(smart.address)
-    drawn_at = door.ledgers.now().sequence
-    signed = sign_challenge(issued.document, smart.address, smart.key, NETWORK, until=drawn_at + 99)
-    async with _rpc(testnet) as rpc:
-        later = _door(rpc, door.web_auth, StoppedAt(drawn_at + LIFE_LEDGERS + 1))
-        with pytest.raises(ChallengeNotOpen):
-            await later.login.read(signed).verify()
-        in_time = _door(rpc, door.web_auth, StoppedAt(drawn_at + LIFE_LEDGERS))
-        with pytest.raises(
-            Outage
-        ):  # the node has not reached the ledger; the challenge is still valid
-            await in_time.login.read(signed).verify()
-    assert await door.prove(signed) == smart.address
 
 
 async def test_the_public_sdk_reads_and_verifies_our_challenge(

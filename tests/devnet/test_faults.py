@@ -78,9 +78,7 @@ def _seconds(devnet: RunningDevnet, method: str) -> float:
     return time.monotonic() - started
 
 
-def test_drop_fault_prevents_the_call_or_follows_it(
-    devnet: RunningDevnet,
-) -> None:
+def test_drop_fault_prevents_the_call_or_follows_it(devnet: RunningDevnet) -> None:
     key = funded(devnet)
     envelope = payment(devnet, key)
     params = {"transaction": envelope.to_xdr()}

@@ -58,9 +58,7 @@ def party(devnet: RunningDevnet, server: SorobanServer, *, payer_units: int) -> 
     return Party.of_scene(server, scene)
 
 
-def test_payment_that_fails_on_the_ledger_has_a_result_and_a_fee(
-    manual: RunningDevnet,
-) -> None:
+def test_payment_that_fails_on_the_ledger_has_a_result_and_a_fee(manual: RunningDevnet) -> None:
     with SorobanServer(manual.rpc_url) as server:
         stage = party(manual, server, payer_units=10)
         sent = []

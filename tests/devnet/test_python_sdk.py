@@ -147,15 +147,6 @@ def test_a_signed_authorization_settles_through_another_account(
     assert meta.v == 4
 
 
-def test_an_authorization_pays_once(stage: Stage) -> None:
-    entry = stage.signed_entry(1, use_upgraded_auth=True)
-    succeeded(stage.user.soroban(stage.relayer, call(*stage.transfer(1), auth=[entry])))
-    again = stage.user.simulate(stage.relayer, call(*stage.transfer(1), auth=[entry]))
-    assert again.error is not None
-    assert "nonce already exists" in again.error
-    assert again.events
-
-
 def test_insufficient_balance_is_refused_in_simulation(stage: Stage) -> None:
     refused = stage.user.simulate(stage.relayer, call(*stage.transfer(10**15)))
     assert refused.error is not None
@@ -187,9 +178,7 @@ def test_history_is_read_back_by_events_transactions_and_ledgers(stage: Stage) -
     assert paid.ledger is not None
     topic = scval.to_symbol("transfer").to_xdr()
     wanted = EventFilter(
-        type=EventFilterType.CONTRACT,
-        contractIds=[stage.contract],
-        topics=[[topic, "*", "*", "*"]],
+        type=EventFilterType.CONTRACT, contractIds=[stage.contract], topics=[[topic, "*", "*", "*"]]
     )
     found = stage.server.get_events(start_ledger=paid.ledger, filters=[wanted])
     (event,) = [event for event in found.events if event.transaction_hash == paid.transaction_hash]

@@ -11,11 +11,9 @@ from farebox.facilitator.channels.channel import channel_signer
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.signers import SigningAccount, read_signers
-from support import node_proxy
 from support.asgi import AsgiClient
 from support.stage import Stage, environment_for, service, until_ready
 from support.stage_fixtures import Networks
-from support.waiting import until
 
 CHANNELS = 4
 
@@ -91,9 +89,7 @@ async def test_settlement_is_found_by_inner_and_outer_hash(pooled: Stage) -> Non
     assert row["inner_hash"].hex() != tx_hash
 
 
-async def test_channels_are_listed_as_signers_and_refused_as_parties(
-    pooled: Stage,
-) -> None:
+async def test_channels_are_listed_as_signers_and_refused_as_parties(pooled: Stage) -> None:
     channel = channel_signer(relayer_of(pooled), Network.TESTNET, 0).address
     supported = (await pooled.client.get("/supported")).json()
     assert channel in supported["signers"]["stellar:*"]
@@ -110,24 +106,3 @@ async def test_two_replicas_share_channels(pooled: Stage) -> None:
             *(each.settle(draft.request()) for each, draft in zip(both, drafts, strict=True))
         )
     assert [outcome["success"] for outcome in outcomes] == [True] * len(drafts), outcomes
-
-
-async def test_channel_wait_is_bounded_and_reports_nothing_sent(
-    pooled: Stage,
-) -> None:
-    impatient = {"FAREBOX_CHANNEL_WAIT_S": "0.1"}
-    drafts = [await pooled.draft(timeout_s=900) for _ in range(CHANNELS + 3)]
-    async with service(pooled.environment | impatient) as client:
-        node_proxy.hide_transactions(pooled.node())  # no channel is free again meanwhile
-        tasks = [asyncio.create_task(client.post("/settle", each.request())) for each in drafts]
-        await until(lambda: sum(each.done() for each in tasks) >= 3)
-        pooled.node().reset()
-        answers = await asyncio.gather(*tasks)
-    statuses = sorted(answer.status for answer in answers)
-    assert statuses[:CHANNELS] == [200] * CHANNELS
-    assert statuses[CHANNELS:] == [503] * 3
-    refused = next(answer for answer in answers if answer.status == 503)
-    assert (refused.json()["errorReason"], refused.json()["transaction"]) == (
-        "service_unavailable",
-        "",
-    )

@@ -40,9 +40,7 @@ class LosingQueue:
 
 
 @promise("error:never-a-double-charge", "settle:timeout-is-indeterminate")
-async def test_replaced_envelope_is_not_answered_as_failed_by_any_replica(
-    stage: Stage,
-) -> None:
+async def test_replaced_envelope_is_not_answered_as_failed_by_any_replica(stage: Stage) -> None:
     """Controls: an `end` that is not written is answered with the fate of the first envelope; a
     replica that watches ends the payment before its envelope is replaced.
     """

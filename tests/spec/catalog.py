@@ -16,16 +16,14 @@ CATALOG: Final = (
     ),
     *section_promises(
         "Behavioural guarantees",
-        {
-            "catalog:never-from-verify": "No call of verify ever writes an entry.",
-        },
+        {"catalog:never-from-verify": "No call of verify ever writes an entry."},
     ),
     *section_promises(
         "Settle response",
         {
             "settle:extension-responses": (
                 "Settle reports on the listing in EXTENSION-RESPONSES, base64 of a JSON object."
-            ),
+            )
         },
     ),
     *section_promises(
@@ -49,9 +47,7 @@ CATALOG: Final = (
     ),
     *section_promises(
         "Catalog entry",
-        {
-            "entry:upstream-hidden": "A wrapper's upstream URL and credentials are never indexed.",
-        },
+        {"entry:upstream-hidden": "A wrapper's upstream URL and credentials are never indexed."},
     ),
     *section_promises(
         "Browse and search responses",
@@ -112,7 +108,7 @@ CATALOG: Final = (
         {
             "version:canonical-resource-shape": (
                 "Catalog data has the shape other facilitators' catalogs have."
-            ),
+            )
         },
     ),
 )

@@ -10,11 +10,4 @@ from spec.payments import PAYMENTS
 from spec.promise import Promise
 from spec.service import SERVICE
 
-PROMISES: Final[tuple[Promise, ...]] = (
-    *PAYMENTS,
-    *SERVICE,
-    *CATALOG,
-    *AGENTS,
-    *GATEWAY,
-    *OWNERS,
-)
+PROMISES: Final[tuple[Promise, ...]] = (*PAYMENTS, *SERVICE, *CATALOG, *AGENTS, *GATEWAY, *OWNERS)

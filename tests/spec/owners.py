@@ -31,8 +31,7 @@ OWNERS: Final = (
         },
     ),
     *section_promises(
-        "Authentication",
-        {"session:not-broadcast": "Logging in puts nothing on the ledger."},
+        "Authentication", {"session:not-broadcast": "Logging in puts nothing on the ledger."}
     ),
     *section_promises(
         "Authentication",
@@ -55,7 +54,7 @@ OWNERS: Final = (
         {
             "account:scopes-records": (
                 "The user id scopes wrappers, secrets, logs, payments and quotas."
-            ),
+            )
         },
     ),
     *section_promises(

@@ -122,7 +122,7 @@ PAYMENTS: Final = (
         {
             "settle:reconciles-by-hash": (
                 "An unknown outcome is looked up by hash or identity before anything is sent again."
-            ),
+            )
         },
     ),
     *section_promises(
@@ -152,9 +152,7 @@ PAYMENTS: Final = (
     ),
     *section_promises(
         "Limits",
-        {
-            "limit:fee-ceiling": "The most the operator pays for one transaction is a setting.",
-        },
+        {"limit:fee-ceiling": "The most the operator pays for one transaction is a setting."},
     ),
     *section_promises(
         "Versioning",

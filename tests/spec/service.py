@@ -61,8 +61,6 @@ SERVICE: Final = (
     ),
     *section_promises(
         "Limits",
-        {
-            "limit:body-256-kb": "A JSON body above 256 KB is refused, counted as it streams in.",
-        },
+        {"limit:body-256-kb": "A JSON body above 256 KB is refused, counted as it streams in."},
     ),
 )

@@ -60,13 +60,26 @@ class CostRecorder:
 
     def __init__(self, out: IO[str]) -> None:
         self._out = out
+        self._last: Times = {}
+
+    def read(self) -> Times:
+        """Read the worker and every process below it.
+
+        The kernel's list of children may miss some while another one ends: those that were there
+        at the last reading are read by their ids.
+        """
+        times = read_times(os.getpid())
+        for pid in self._last.keys() - times.keys():
+            times |= read_times(pid)
+        self._last = times
+        return times
 
     def _record(self, kind: str, name: str, began: tuple[float, Times]) -> None:
         cost = {
             "kind": kind,
             "name": name,
             "seconds": round(time.monotonic() - began[0], 3),
-            "processor": round(processor_seconds(began[1], read_times(os.getpid())), 3),
+            "processor": round(processor_seconds(began[1], self.read()), 3),
         }
         self._out.write(json.dumps(cost) + "\n")
         self._out.flush()
@@ -74,7 +87,7 @@ class CostRecorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Record a test with its fixtures."""
-        began = time.monotonic(), read_times(os.getpid())
+        began = time.monotonic(), self.read()
         result = yield
         self._record("test", item.nodeid, began)
         return result
@@ -84,7 +97,7 @@ class CostRecorder:
         self, fixturedef: pytest.FixtureDef[Any]
     ) -> Generator[None, object, object]:
         """Record the setup of a fixture that is made for more than one test."""
-        began = time.monotonic(), read_times(os.getpid())
+        began = time.monotonic(), self.read()
         result = yield
         if fixturedef.scope != "function":
             self._record("fixture", f"{fixturedef.baseid}::{fixturedef.argname}", began)

@@ -1,16 +1,18 @@
 """Byte strings damaged the ways a hostile or broken sender would: a hypothesis strategy."""
 
+from random import Random
 from typing import Final
 
 from hypothesis import strategies as st
 
 COPIES: Final = 8  # of an original
 
-_WORDS = st.one_of(
-    st.integers(0, 30),
-    st.sampled_from([0x100, 2**31 - 1, 2**31, 2**32 - 1]),
-    st.integers(0, 2**32 - 1),
-).map(lambda number: number.to_bytes(4, "big"))
+_EDGES: Final = (0x100, 2**31 - 1, 2**31, 2**32 - 1)
+
+
+def _word(random: Random) -> bytes:
+    number = random.choice((random.randint(0, 30), random.choice(_EDGES), random.getrandbits(32)))
+    return number.to_bytes(4, "big")
 
 
 def _flip(raw: bytes, at: int, word: bytes) -> bytes:
@@ -42,21 +44,24 @@ def _repeat(raw: bytes, at: int, word: bytes) -> bytes:
     return raw[:end] + raw[at & ~3 :]
 
 
-_WAYS = st.sampled_from([_flip, _overwrite, _overwrite, _cut, _insert, _delete, _append, _repeat])
+_WAYS: Final = (_flip, _overwrite, _overwrite, _cut, _insert, _delete, _append, _repeat)
+_SEEDS: Final = st.integers(0, 2**64 - 1)  # a draw for each choice takes ten times as long
+
+
+def _damage(raw: bytes, random: Random) -> bytes:
+    for _ in range(random.randint(1, 2)):
+        raw = random.choice(_WAYS)(raw, random.randint(0, len(raw)), _word(random))
+    return raw
 
 
 @st.composite
 def damaged(draw: st.DrawFn, originals: st.SearchStrategy[bytes]) -> bytes:
     """An original changed in one or two places."""
-    raw = draw(originals)
-    for _ in range(draw(st.integers(1, 2))):
-        damage = draw(_WAYS)
-        raw = damage(raw, draw(st.integers(0, len(raw))), draw(_WORDS))
-    return raw
+    return _damage(draw(originals), Random(draw(_SEEDS)))
 
 
 @st.composite
 def damaged_copies(draw: st.DrawFn, originals: st.SearchStrategy[bytes]) -> list[bytes]:
     """Eight copies of one original, each damaged: for originals that are dear to draw."""
-    copies = damaged(st.just(draw(originals)))
-    return [draw(copies) for _ in range(COPIES)]
+    raw, random = draw(originals), Random(draw(_SEEDS))
+    return [_damage(raw, random) for _ in range(COPIES)]

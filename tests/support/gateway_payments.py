@@ -27,10 +27,13 @@ from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
+from farebox.vault.stored_secret import Purpose
 from support.journal_rows import Paid, insert_settlement
+from support.outbound import SELLER
 from support.payments import fresh_nonce
-from support.vault import new_owner
+from support.vault import new_owner, random_value, vault_replica
 from support.wrappers import OTHER_PAY_TO, wrapper_fields, wrappers_of
 
 HASH: Final = "ab" * 32  # of the transaction of every payment
@@ -40,6 +43,21 @@ async def enabled_wrapper(database: Database, **members: Any) -> Wrapper:
     """Create a wrapper and enable it."""
     wrappers, caller = wrappers_of(database), new_owner()
     created = await wrappers.create(caller, "r", wrapper_fields(**members))
+    return await wrappers.enable(caller, "r", created.id)
+
+
+async def wrapper_with_secret(
+    database: Database,
+    value: Secret[str] | None = None,
+    *,
+    purpose: Purpose = Purpose.HEADER,
+    **members: Any,
+) -> Wrapper:
+    """Create and enable a wrapper whose upstream is the seller and takes a credential."""
+    wrappers, caller = wrappers_of(database), new_owner()
+    secret = await vault_replica(database).keep(caller, value or random_value(), purpose=purpose)
+    fields = wrapper_fields(upstream_url=f"https://{SELLER}/", secret_id=secret.id, **members)
+    created = await wrappers.create(caller, "r", fields)
     return await wrappers.enable(caller, "r", created.id)
 
 

@@ -37,6 +37,7 @@ class Ledger:
         self.rpc_url = rpc_url
         self._server = SorobanServer(rpc_url)
         self._ids = itertools.count(1)
+        self._kept: dict[tuple[bytes, ...], str] = {}
 
     async def call(self, method: str, params: Json | None = None) -> Json:
         """One JSON-RPC call; its result."""
@@ -134,6 +135,13 @@ class Ledger:
             key, lambda b: b.append_create_contract_op(wasm_hash, key.public_key, list(args))
         )
         return _contract(_returned(created))
+
+    async def kept(self, wasm: bytes, *args: xdr.SCVal) -> str:
+        """The instance of a contract that tests share, deployed the first time; its address."""
+        made = (wasm, *(each.to_xdr_bytes() for each in args))
+        if made not in self._kept:
+            self._kept[made] = await self.deploy(await self.account(), wasm, *args)
+        return self._kept[made]
 
     async def deploy_asset(self, asset: Asset, key: Keypair) -> str:
         """Create the asset contract of a classic asset; its address."""

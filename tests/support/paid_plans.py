@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from stellar_sdk import scval
-
 from farebox.automation.authority.stored_calls import encode_calls
 from farebox.automation.paymaster import channel_store
 from farebox.automation.plans.stored_plan import StoredPlan
@@ -23,10 +21,9 @@ from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient
 from support.automation import PlanDraft, draft_plan, open_calls, put_plan, read_plan
 from support.callers import Wallet, send_request, sign_in_wallet
-from support.contracts import wasm_of
-from support.ledger import Ledger
 from support.payment_headers import required
 from support.payments import Draft, encoded
+from support.plan_service import some_keeper
 from support.planted_secrets import plant_secret
 from support.stage import Stage, own_relayer, service, until_ready
 from support.vault import VAULT_SETTING
@@ -174,12 +171,6 @@ class PaidPlans:
         await until(lambda: _is_available(self.client))
 
 
-async def deploy_keeper(ledger: Ledger) -> str:
-    """Deploy what the plans call."""
-    arguments = scval.to_bool(False), scval.to_uint64(0)
-    return await ledger.deploy(await ledger.account(), wasm_of("keeper"), *arguments)
-
-
 def path_of(plan: StoredPlan, route: str) -> str:
     """The path of a plan's route."""
     return f"/v1/automations/{plan.terms.id}/{route}"
@@ -208,7 +199,7 @@ async def paid_plans(stage: Stage, **settings: str) -> AsyncIterator[PaidPlans]:
         try:
             async with service(environment) as client:
                 own = Stage(client, stage.networks, environment)
-                opened = PaidPlans(own, database, owner, await deploy_keeper(stage.ledger()))
+                opened = PaidPlans(own, database, owner, await some_keeper(stage))
                 await opened.until_available()
                 yield opened
         finally:

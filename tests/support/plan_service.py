@@ -80,7 +80,6 @@ class PlanService:
     database: Database
     environment: dict[str, str]
     paymaster: Paymaster
-    _keeper: str | None = None
 
     async def wallet(self, address: str | None = None) -> Wallet:
         """Sign a wallet in."""
@@ -120,16 +119,12 @@ class PlanService:
         return await ledger.deploy(await ledger.account(), wasm_of("keeper"), *arguments)
 
     async def some_keeper(self) -> str:
-        """The keeper of plans whose runs nobody counts, deployed the first time."""
-        self._keeper = self._keeper or await self.keeper()
-        return self._keeper
+        """The keeper of plans whose runs nobody counts, which tests share."""
+        return await some_keeper(self.stage)
 
     async def faulty_keeper(self, fault: int) -> str:
-        """Deploy a keeper that breaks the convention."""
-        ledger = self.stage.ledger()
-        return await ledger.deploy(
-            await ledger.account(), wasm_of("faulty_keeper"), scval.to_uint32(fault)
-        )
+        """A keeper that breaks the convention, which tests share: it keeps no state."""
+        return await faulty_keeper(self.stage, fault)
 
     async def count(self, keeper: str) -> int:
         """How many runs a keeper has seen."""
@@ -261,6 +256,17 @@ class PlanService:
     async def farebox(self, *words: str) -> Ran:
         """Run a command with the service's settings."""
         return await asyncio.to_thread(run_farebox, *words, settings=self.environment)
+
+
+async def some_keeper(stage: Stage) -> str:
+    """The keeper of plans whose runs nobody counts, deployed once."""
+    arguments = scval.to_bool(False), scval.to_uint64(0)
+    return await stage.ledger().kept(wasm_of("keeper"), *arguments)
+
+
+async def faulty_keeper(stage: Stage, fault: int) -> str:
+    """The keeper that breaks the convention in this way, deployed once."""
+    return await stage.ledger().kept(wasm_of("faulty_keeper"), scval.to_uint32(fault))
 
 
 @contextlib.asynccontextmanager

@@ -19,6 +19,7 @@ from support.callers import OPERATOR_SETTING, Wallet, send_request, sign_in_wall
 from support.command import run_farebox
 from support.contracts import wasm_of
 from support.payments import Json
+from support.plan_service import faulty_keeper, some_keeper
 from support.planted_secrets import plant_secret
 from support.stage import Stage, own_relayer, service
 from support.vault import VAULT_SETTING
@@ -50,7 +51,7 @@ class ProposingStage:
     client: AsgiClient
     database: Database
     environment: dict[str, str]
-    _keeper: str | None = None
+    _wallet: Wallet | None = None
 
     async def wallet(
         self, address: str | None = None, network: Network = Network.TESTNET
@@ -60,6 +61,11 @@ class ProposingStage:
             scene = await self.stage.networks[network].devnet.scene(payers=0, payees=1)
             address = scene.payees[0].address
         return await sign_in_wallet(self.database, address=address, network=network)
+
+    async def some_wallet(self) -> Wallet:
+        """A wallet that previews share, as they write nothing."""
+        self._wallet = self._wallet or await self.wallet()
+        return self._wallet
 
     async def wallet_of(self, party: Party) -> Wallet:
         """Sign in an account of the scene."""
@@ -96,8 +102,7 @@ class ProposingStage:
 
     async def some_keeper(self) -> str:
         """A keeper that tests share, as what is only proposed is not run."""
-        self._keeper = self._keeper or await self.keeper()
-        return self._keeper
+        return await some_keeper(self.stage)
 
     async def keeper(self, *, demands: bool = False, gap: int = 0) -> str:
         """Deploy a keeper."""
@@ -106,10 +111,8 @@ class ProposingStage:
         return await ledger.deploy(await ledger.account(), wasm_of("keeper"), *arguments)
 
     async def faulty_keeper(self, fault: int) -> str:
-        """Deploy a keeper that breaks the convention."""
-        ledger = self.stage.ledger()
-        owner = await ledger.account()
-        return await ledger.deploy(owner, wasm_of("faulty_keeper"), scval.to_uint32(fault))
+        """A keeper that breaks the convention, which tests share: it keeps no state."""
+        return await faulty_keeper(self.stage, fault)
 
     async def count(self, table: str) -> int:
         """Count the rows of a table."""

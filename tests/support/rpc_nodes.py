@@ -97,8 +97,9 @@ class Node(SorobanRpc):
 
 
 @asynccontextmanager
-async def nodes(clock: ManualClock, *given: Node) -> AsyncIterator[RpcNodes]:
-    async with RpcNodes(Network.TESTNET, given, clock, relayer=ACCOUNT, wait_s=0) as rpc:
+async def nodes(*given: Node, clock: ManualClock | None = None) -> AsyncIterator[RpcNodes]:
+    time = clock or ManualClock()
+    async with RpcNodes(Network.TESTNET, given, time, relayer=ACCOUNT, wait_s=0) as rpc:
         await rpc.check()
         for each in given:
             each.calls.clear()

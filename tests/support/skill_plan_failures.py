@@ -13,6 +13,8 @@ from support.skill_plans import (
     SKILLS,
     PlanSkill,
     in_time,
+    kept_plan,
+    kept_planner,
     paid,
     plan_of,
     planner,
@@ -44,7 +46,7 @@ def planning(skill: PlanSkill, **changes: Any) -> Failure:
     """A plan with members changed."""
 
     async def make(stage: SkillStage) -> Failing:
-        return Failing(plan_of(stage, skill, **changes), (await planner(stage)).headers)
+        return Failing(plan_of(stage, skill, **changes), (await kept_planner(stage)).headers)
 
     return make
 
@@ -55,7 +57,7 @@ def calling(skill: PlanSkill, **changes: Any) -> Failure:
     async def make(stage: SkillStage) -> Failing:
         spec = skill.payload(stage, stage.market) | changes
         value = plan_of(stage, skill, spec=spec)
-        return Failing(value, (await planner(stage)).headers)
+        return Failing(value, (await kept_planner(stage)).headers)
 
     return make
 
@@ -64,7 +66,7 @@ def planning_without_node(skill: PlanSkill) -> Failure:
     """A plan while the network's node does not answer."""
 
     async def make(stage: SkillStage) -> Failing:
-        owner = await planner(stage)
+        owner = await kept_planner(stage)
         stage.shop.stage.node(stage.network).on_every_method(node_proxy.http(503))
         return Failing(plan_of(stage, skill), owner.headers)
 
@@ -94,12 +96,11 @@ def reused_key(skill: PlanSkill) -> Failure:
 
 
 def of_new_plan(skill: PlanSkill, **members: Any) -> Failure:
-    """A request about a plan that is not paid."""
+    """A refused request about a plan that is not paid."""
 
     async def make(stage: SkillStage) -> Failing:
-        owner = await planner(stage)
-        plan_id = (await proposed(stage, skill, owner))["proposal"]["id"]
-        return Failing({"id": plan_id, **members}, owner.headers)
+        plan_id = await kept_plan(stage, skill)
+        return Failing({"id": plan_id, **members}, (await kept_planner(stage)).headers)
 
     return make
 

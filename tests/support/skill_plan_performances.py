@@ -1,6 +1,6 @@
 """The actions of the skills of automation, on a plan of each kind."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
@@ -105,6 +105,6 @@ async def _read(
     return output
 
 
-PLAN_PERFORMANCES: Final[dict[str, Callable[[SkillStage], Awaitable[None]]]] = {
+PLAN_PERFORMANCES: Final[dict[str, Callable[[SkillStage], Coroutine[Any, Any, None]]]] = {
     skill.slug: partial(live, skill) for skill in SKILLS
 }

@@ -115,6 +115,14 @@ async def planner(stage: SkillStage) -> Planner:
     return Planner(key, bearer(token))
 
 
+async def kept_planner(stage: SkillStage) -> Planner:
+    """The owner of requests that are refused, signed in once."""
+    if "planner" not in stage.kept:
+        stage.kept["planner"] = await planner(stage)
+    owner: Planner = stage.kept["planner"]
+    return owner
+
+
 def plan_of(stage: SkillStage, skill: PlanSkill, **changes: Any) -> Json:
     """The input of a proposal: two runs from an hour on."""
     body = {
@@ -136,6 +144,14 @@ async def proposed(stage: SkillStage, skill: PlanSkill, owner: Planner, **change
     output: Json = await stage.caller.perform(skill.slug, "propose", value, owner.headers)
     assert output["proposal"]["status"] == "proposed"
     return output
+
+
+async def kept_plan(stage: SkillStage, skill: PlanSkill) -> str:
+    """The id of a plan that is not paid, which no request changes."""
+    if skill.slug not in stage.kept:
+        made = await proposed(stage, skill, await kept_planner(stage))
+        stage.kept[skill.slug] = made["proposal"]["id"]
+    return str(stage.kept[skill.slug])
 
 
 async def paid(stage: SkillStage, skill: PlanSkill, owner: Planner, made: Json) -> Json:

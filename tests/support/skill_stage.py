@@ -1,7 +1,7 @@
 """The service on which the actions of skills are performed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from farebox.kernel.networks import Network
@@ -20,6 +20,7 @@ class SkillStage:
     network: Network
     caller: SkillCaller
     markets: Mapping[Network, PlanMarket]
+    kept: dict[str, Any] = field(default_factory=dict)  # what requests that are refused share
 
     @property
     def scene(self) -> Scene:

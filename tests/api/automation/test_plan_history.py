@@ -2,9 +2,9 @@
 
 import asyncio
 import time
+from functools import partial
 from typing import Any
 
-import msgspec
 import pytest
 from stellar_sdk import Asset
 
@@ -12,11 +12,8 @@ from farebox.automation.lifecycle.event_feed import EventFeed
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import OnLegError
 from farebox.automation.runs.event_store import add_event
-from farebox.automation.runs.receipt import receipt_digest
-from farebox.automation.runs.receipts import SignedReceipt
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
-from farebox.stellar.auth_entries import signature_verifies
 from support.asgi import ClientDisconnected
 from support.callers import Wallet
 from support.plan_service import AUTOMATIONS, PlanService
@@ -44,6 +41,19 @@ async def tell(plans: PlanService, plan: StoredPlan, kind: str) -> None:
         await add_event(db, plan.terms.id, kind, {"n": 1})
 
 
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The plans of the waits that have begun."""
+    noted, wait = list[str](), EventFeed.wait
+
+    async def noting(feed: EventFeed, owner: OwnerId, proposal_id: str, **limits: Any) -> None:
+        noted.append(proposal_id)
+        await wait(feed, owner, proposal_id, **limits)
+
+    monkeypatch.setattr(EventFeed, "wait", noting)
+    return noted
+
+
 async def test_events_are_read_on_by_their_number(plans: PlanService) -> None:
     owner = await plans.wallet()
     plan = await idle_plan(plans, owner)
@@ -66,7 +76,7 @@ async def test_events_with_an_invalid_number_are_refused(plans: PlanService) -> 
 
 
 async def test_long_poll_ends_with_the_next_event_and_holds_no_connection(
-    plans: PlanService,
+    plans: PlanService, begun: list[str]
 ) -> None:
     owner = await plans.wallet()
     plan = await idle_plan(plans, owner)
@@ -74,10 +84,10 @@ async def test_long_poll_ends_with_the_next_event_and_holds_no_connection(
         asyncio.create_task(plans.get(owner, plan, "events?after=1&waitSeconds=25"))
         for _ in range(8)
     ]
-    await asyncio.sleep(1)
-    assert not any(task.done() for task in waits)
+    await until(lambda: len(begun) == 8)
     control = await plans.get(owner, plan, "runs")
     assert control["items"] == []
+    assert not any(task.done() for task in waits)
     began = time.monotonic()
     await tell(plans, plan, "test.news")
     for task in waits:
@@ -92,19 +102,6 @@ async def test_long_poll_ends_with_its_time(plans: PlanService) -> None:
     found = await plans.get(owner, plan, "events?after=1&waitSeconds=1")
     assert found["items"] == []
     assert 0.9 < time.monotonic() - began < 10
-
-
-@pytest.fixture
-def begun(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The plans of the waits that have begun."""
-    noted, wait = list[str](), EventFeed.wait
-
-    async def noting(feed: EventFeed, owner: OwnerId, proposal_id: str, **limits: Any) -> None:
-        noted.append(proposal_id)
-        await wait(feed, owner, proposal_id, **limits)
-
-    monkeypatch.setattr(EventFeed, "wait", noting)
-    return noted
 
 
 async def test_owner_with_too_many_waits_is_answered_at_once(
@@ -126,17 +123,24 @@ async def test_owner_with_too_many_waits_is_answered_at_once(
     await asyncio.gather(*waits, not_hindered)
 
 
-async def test_killed_client_frees_its_place(plans: PlanService) -> None:
+async def test_killed_client_frees_its_place(plans: PlanService, begun: list[str]) -> None:
     """More waits than an owner may have, each killed before the next."""
     owner = await plans.wallet()
     plan = await idle_plan(plans, owner)
     path = f"{AUTOMATIONS}/{plan.terms.id}/events?after=1&waitSeconds=25"
-    for _ in range(12):
+
+    def has_begun(count: int) -> bool:
+        return len(begun) >= count
+
+    for number in range(12):
         leave = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.1, leave.set)
+        request = plans.client.request("GET", path, headers=owner.headers, leave=leave)
+        asked = asyncio.create_task(request)
+        await until(partial(has_begun, number + 1))
+        leave.set()
         with pytest.raises(ClientDisconnected):
             async with asyncio.timeout(5):
-                await plans.client.request("GET", path, headers=owner.headers, leave=leave)
+                await asked
     waiting = asyncio.create_task(
         plans.get(owner, plan, "events?after=1&waitSeconds=25"), name="control"
     )
@@ -250,20 +254,3 @@ async def test_repeated_leg_makes_a_partial_run_whole_for_one_credit(plans: Plan
     assert (counters.runs_consumed, counters.auths_used) == (1, 2)
     paid = [await ledger.balance(scene.asset, leg.to) for leg in legs]
     assert paid == [AMOUNT, AMOUNT]
-
-
-async def test_receipts_are_signed_lines_of_the_plans_runs(plans: PlanService) -> None:
-    owner = await plans.wallet()
-    plan = await idle_plan(plans, owner)
-    empty = await plans.call(owner, "GET", f"{plan.terms.id}/receipts")
-    assert (empty.status, empty.body) == (200, b"")
-    assert (await plans.post(owner, plan, "activate"))["http"] == 200
-    await plans.until_consumed(plan, 1)
-    answer = await plans.call(owner, "GET", f"{plan.terms.id}/receipts")
-    assert answer.headers["content-type"] == "application/x-ndjson"
-    (text,) = answer.body.decode().splitlines()
-    line = msgspec.json.decode(text, type=SignedReceipt)
-    digest = receipt_digest(bytes(line.receipt))
-    signature = bytes.fromhex(line.signature)
-    assert signature_verifies(plan.terms.delegate, signature, digest)
-    assert not signature_verifies(plan.terms.delegate, signature, receipt_digest(b"{}"))

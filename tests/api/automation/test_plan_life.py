@@ -7,8 +7,11 @@ import msgspec
 
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.runs.receipt import receipt_digest
+from farebox.automation.runs.receipts import SignedReceipt
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Party
+from farebox.stellar.auth_entries import signature_verifies
 from support.callers import Wallet
 from support.plan_service import PlanService, sign_entry
 from support.presigned_plans import AMOUNT, Leg
@@ -19,6 +22,8 @@ from support.stage import key_of
 async def test_open_plan_lives_over_http(plans: PlanService) -> None:
     keeper, wallet = await plans.keeper(), await plans.wallet()
     plan = await plans.open_plan(wallet, keeper)
+    empty = await plans.call(wallet, "GET", f"{plan.terms.id}/receipts")
+    assert (empty.status, empty.body) == (200, b"")
     activated = await plans.post(wallet, plan, "activate")
     assert activated["http"] == 200, activated
     assert activated["proposal"]["status"] in ("active", "executing")
@@ -34,6 +39,7 @@ async def test_open_plan_lives_over_http(plans: PlanService) -> None:
     assert (cancelled["http"], cancelled["proposal"]["status"]) == (200, "cancelled"), cancelled
     assert await plans.count(keeper) == 2
     await _check_history(plans, wallet, plan)
+    await _check_receipts(plans, wallet, plan)
 
 
 async def _check_history(plans: PlanService, wallet: Wallet, plan: StoredPlan) -> None:
@@ -48,6 +54,19 @@ async def _check_history(plans: PlanService, wallet: Wallet, plan: StoredPlan) -
     kinds = [each["kind"] for each in events["items"]]
     assert kinds[:2] == ["plan.waive_payment", "plan.activate"]
     assert {"plan.pause", "plan.note", "plan.resume", "plan.cancel", "run.succeeded"} <= {*kinds}
+
+
+async def _check_receipts(plans: PlanService, wallet: Wallet, plan: StoredPlan) -> None:
+    """They are signed lines of the plan's runs."""
+    answer = await plans.call(wallet, "GET", f"{plan.terms.id}/receipts")
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    texts = answer.body.decode().splitlines()
+    assert len(texts) == 2
+    for text in texts:
+        line = msgspec.json.decode(text, type=SignedReceipt)
+        digest, signature = receipt_digest(bytes(line.receipt)), bytes.fromhex(line.signature)
+        assert signature_verifies(plan.terms.delegate, signature, digest)
+        assert not signature_verifies(plan.terms.delegate, signature, receipt_digest(b"{}"))
 
 
 async def test_presigned_plan_lives_over_http(plans: PlanService) -> None:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from stellar_sdk import Keypair, scval
+from stellar_sdk import Keypair
 
 from farebox.automation.authority.stored_calls import encode_calls
 from farebox.automation.plan_window import PlanWindow
@@ -14,8 +14,8 @@ from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.schedules.schedule import OnceSchedule
 from farebox.kernel.addresses import Address
 from support.automation import open_calls
-from support.contracts import wasm_of
 from support.paid_plans import PaidPlans, paid_plans
+from support.plan_service import faulty_keeper
 from support.presigned_plans import Leg, calls_of
 from support.stage import Stage
 from support.table_rows import in_row
@@ -23,10 +23,7 @@ from support.table_rows import in_row
 
 async def faulty(shop: PaidPlans, fault: int) -> dict[str, Any]:
     """The terms of a plan whose every run fails."""
-    ledger = shop.stage.ledger()
-    code = wasm_of("faulty_keeper")
-    target = await ledger.deploy(await ledger.account(), code, scval.to_uint32(fault))
-    return {"calls": encode_calls(open_calls(Address(target)))}
+    return {"calls": encode_calls(open_calls(Address(await faulty_keeper(shop.stage, fault))))}
 
 
 async def disbursing(shop: PaidPlans, *recipients: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from farebox.kernel.networks import Network
 from support import node_proxy
 from support.accounts import Multisig
 from support.asgi import Answer
-from support.contracts import FUNDS, TokenBehaviour, Wallet, move, sha256_of, token, wallet
+from support.contracts import FUNDS, TokenBehaviour, Wallet, move, sha256_of, token
 from support.payments import Json
 from support.promises import case
 from support.stage import NetworkStage, Stage, key_of
@@ -191,9 +191,9 @@ async def test_contract_address_that_holds_tokens_without_a_contract_is_shown(
     assert balance_of(account, own.scene.asset)["balance"] == str(FUNDS)
 
 
-async def test_balance_of_a_token_of_its_own_code_is_simulated(stage: Stage) -> None:
+async def test_balance_of_a_token_of_its_own_code_is_simulated(stage: Stage, smart: Wallet) -> None:
     own = stage.networks[_TESTNET]
-    made, smart = await token(own), await wallet(own, "smart_wallet")
+    made = await token(own)
     holder = own.scene.payers[0].address
     for each, amount in ((holder, 5), (smart.address, 2**126)):
         await made.give(each, amount)

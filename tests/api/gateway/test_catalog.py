@@ -88,20 +88,17 @@ async def test_sale_counts_for_the_listing_and_changes_nothing_of_it(shop: PaidG
     assert [each["amount"] for each in listed["accepts"]] == ["10000"]
 
 
-@pytest.mark.parametrize("suffix", ["", "/tides", "?a=1"])
-async def test_settlement_outside_the_gateway_lists_no_url_of_it(
-    shop: PaidGateway, suffix: str
-) -> None:
+async def test_settlement_outside_the_gateway_lists_no_url_of_it(shop: PaidGateway) -> None:
     wrapper = await shop.serve(name="Quixotic tide tables")
     offer = await shop.offer(wrapper)
-    draft = await shop.stage.draft()
-    body: dict[str, Any] = draft.request()
-    body["paymentPayload"]["resource"] = offer["resource"] | {
-        "url": offer["resource"]["url"] + suffix,
-        "description": "Bought elsewhere.",
-    }
-    body["paymentPayload"]["extensions"] = offer["extensions"]
-    assert (await shop.stage.settle(body))["success"] is True
+    for suffix in ("", "/tides", "?a=1"):
+        body: dict[str, Any] = (await shop.stage.draft()).request()
+        body["paymentPayload"]["resource"] = offer["resource"] | {
+            "url": offer["resource"]["url"] + suffix,
+            "description": "Bought elsewhere.",
+        }
+        body["paymentPayload"]["extensions"] = offer["extensions"]
+        assert (await shop.stage.settle(body))["success"] is True, suffix
 
     async def outcomes() -> list[str | None]:
         rows = await shop.stage.query("SELECT listing_outcome FROM settlements")
@@ -111,7 +108,7 @@ async def test_settlement_outside_the_gateway_lists_no_url_of_it(
         return None not in await outcomes()
 
     await until(is_decided, within_s=20)
-    assert await outcomes() == ["gateway_url_reserved"]
+    assert await outcomes() == ["gateway_url_reserved"] * 3
     assert await payers(shop) == []
     (listed,) = await found(shop.client, "quixotic tide tables")
     assert "Bought elsewhere" not in str(listed)

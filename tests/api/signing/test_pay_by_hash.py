@@ -7,7 +7,7 @@ from stellar_sdk import Keypair, Signer, scval
 
 from farebox.kernel.networks import Network
 from farebox.x402.headers import decode_header
-from support.contracts import wallet
+from support.contracts import Wallet, wallet
 from support.paid_gateway import PaidGateway
 from support.promises import case
 from support.stage import Stage, key_of
@@ -41,9 +41,8 @@ async def test_contract_account_pays_with_a_signed_hash(stage: Stage, network: N
 
 @case("WA-009")
 async def test_wrong_signature_of_a_contract_account_is_refused_by_the_verification(
-    stage: Stage,
+    stage: Stage, smart: Wallet
 ) -> None:
-    smart = await wallet(stage.networks[Network.TESTNET], "smart_wallet")
     draft = await stage.draft(payer=smart.address)
     prepared = await prepare(stage, draft.terms(), smart.address)
     value = scval.to_bytes(HashSigner(Keypair.random()).sign(prepared)).to_xdr()

@@ -12,6 +12,7 @@ from support.asgi import AsgiClient
 from support.paid_gateway import PaidGateway, shared_gateway
 from support.skill_calls import SkillCaller, read_specs
 from support.skill_market import PlanMarket, deploy_market, plan_settings, plans_end
+from support.skill_stage import SkillStage
 from support.stage import Stage, environment_for, until_ready
 from support.stage_fixtures import Networks
 from support.upstream import answers
@@ -73,6 +74,14 @@ async def skill_shop(
 async def skill_caller(skill_shop: PaidGateway) -> SkillCaller:
     """A caller that has read the specs from the service."""
     return SkillCaller(skill_shop.client, await read_specs(skill_shop.client))
+
+
+@pytest.fixture(scope="module")
+def failing_stage(
+    skill_shop: PaidGateway, skill_caller: SkillCaller, skill_markets: dict[Network, PlanMarket]
+) -> SkillStage:
+    """What produces the errors: one owner and one plan of each kind serve every refusal."""
+    return SkillStage(skill_shop, Network.TESTNET, skill_caller, skill_markets)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ Actions of several skills are one endpoint: an error of it that their specs desc
 produced once. What follows from the kind of a plan is produced by a plan of each kind.
 """
 
+import asyncio
 import itertools
 from functools import partial
 from typing import Final
@@ -19,6 +20,7 @@ from support.skill_failure_table import FAILURES
 from support.skill_market import PlanMarket
 from support.skill_performances import PERFORMANCES, both
 from support.skill_plan_failures import PLANNING
+from support.skill_plan_performances import PLAN_PERFORMANCES
 from support.skill_stage import SkillStage
 from support.skills import FILES, spec_json
 from support.stage import Stage
@@ -34,6 +36,11 @@ PENDING: Final = {(slug, "settle", "settlement_pending") for slug in SETTLING}
 NOT_SERVED: Final = {
     ("network-status", name, "not_served") for name in ("fees", "ledger", "protocol")
 }
+# plans of every kind live at once: most of their time is the wait for a first run
+AT_ONCE: Final = [
+    tuple(sorted(PLAN_PERFORMANCES)),
+    *((slug,) for slug in sorted(PERFORMANCES.keys() - PLAN_PERFORMANCES.keys())),
+]
 SPECS: Final = {spec["slug"]: spec for spec in map(spec_json, FILES)}
 # they follow from the kind and the mode of a plan, or from the arguments of a call
 OWN_CODES: Final = {"PAID_CALL_FAILED", "duplicate_intent", "preflight_failed", "session_mismatch"}
@@ -63,18 +70,21 @@ def test_every_skill_has_a_performance_and_no_other(skill_caller: SkillCaller) -
 
 @promise("automation:four-kinds")
 @pytest.mark.parametrize("network", list(Network))
-@pytest.mark.parametrize("slug", sorted(PERFORMANCES))
+@pytest.mark.parametrize("slugs", AT_ONCE, ids="+".join)
 async def test_every_action_is_performed_and_its_output_fits_its_schema(
     shop: PaidGateway,
     skill_caller: SkillCaller,
     skill_markets: dict[Network, PlanMarket],
-    slug: str,
+    slugs: tuple[str, ...],
     network: Network,
 ) -> None:
     skill_caller.performed.clear()
-    await PERFORMANCES[slug](SkillStage(shop, network, skill_caller, skill_markets))
+    stage = SkillStage(shop, network, skill_caller, skill_markets)
+    async with asyncio.TaskGroup() as group:
+        for slug in slugs:
+            group.create_task(PERFORMANCES[slug](stage))
     assert skill_caller.performed == {
-        each for each in actions_of(skill_caller.specs) if each[0] == slug
+        each for each in actions_of(skill_caller.specs) if each[0] in slugs
     }
 
 
@@ -84,15 +94,12 @@ def test_every_error_has_a_request_and_no_other(skill_caller: SkillCaller) -> No
 
 
 @pytest.mark.parametrize("key", each_described_once(), ids="/".join)
+@pytest.mark.usefixtures("shop")
 async def test_error_is_produced_with_its_status_and_place(
-    shop: PaidGateway,
-    skill_caller: SkillCaller,
-    skill_markets: dict[Network, PlanMarket],
-    key: ErrorKey,
+    failing_stage: SkillStage, skill_caller: SkillCaller, key: ErrorKey
 ) -> None:
     slug, name, code = key
-    stage = SkillStage(shop, Network.TESTNET, skill_caller, skill_markets)
-    failing = await FAILURES[key](stage)
+    failing = await FAILURES[key](failing_stage)
     await skill_caller.fail(slug, name, code, failing.value, failing.headers)
 
 

@@ -3,7 +3,6 @@
 import hashlib
 from typing import Final
 
-import msgspec
 import pytest
 
 from farebox.skills.spec import spec_schema
@@ -58,13 +57,8 @@ async def test_list_has_every_skill_with_all_its_members(shared_client: AsgiClie
     ("query", "slugs"),
     [
         ("?protocol=SEP-10", ["wallet-auth"]),
-        ("?protocol=sep-10", []),
-        ("?action=paid_call", ["x402-pay"]),
-        ("?action=paid", []),
-        ("?network=stellar:futurenet", []),
         ("?network=stellar%3Apubnet&protocol=x402&action=settle", ["x402-facilitate"]),
         ("?query=xyzzy", []),
-        ("?query=settle&protocol=SEP-41", ["token-transfer"]),
         ("?query=PREPARE+SETTLE&network=stellar:testnet", ["token-transfer"]),
         ("?action=settle&action=settle", ["token-transfer", "x402-facilitate"]),
     ],
@@ -224,14 +218,3 @@ async def test_urls_are_those_of_the_configured_public_url(kept_shop: PaidGatewa
     assert guide.headers["content-type"] == "text/plain; charset=utf-8"
     assert f"({ORIGIN}/mcp)".encode() in guide.body
     assert b"Networks served here: stellar:testnet, stellar:pubnet." in guide.body
-
-
-async def test_example_of_each_action_is_served_as_it_was_validated(
-    shared_client: AsgiClient,
-) -> None:
-    for slug in SKILLS:
-        spec = msgspec.json.decode((await shared_client.get(f"/v1/skills/{slug}/spec")).body)
-        for action in spec["actions"]:
-            for example in action["examples"]:
-                assert list(misfits(action["input"], example["input"])) == []
-                assert list(misfits(action["output"], example["output"])) == []

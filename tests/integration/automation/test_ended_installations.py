@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from farebox.app.automation_network import AutomationNetwork
 from farebox.automation.authority.installation import revoke_mandate
 from farebox.automation.lifecycle import upkeep_store
@@ -152,42 +150,40 @@ async def test_installation_of_a_lost_process_is_closed_where_its_plan_was_cance
     await assert_closed(desk, plan, network)
 
 
-@pytest.mark.parametrize("trigger", [ProposalTrigger.CANCEL, ProposalTrigger.EXPIRE_INACTIVE])
 async def test_session_of_a_plan_that_ends_without_having_been_active_is_closed(
-    desk: SessionDesk, trigger: ProposalTrigger
+    desk: SessionDesk,
 ) -> None:
     """Its activation was refused after the installation had landed."""
-    plan, control = await feeding(desk), await feeding(desk)
-    network, found = await install(desk, plan, by_key(desk.payer), ends=False)
-    assert isinstance(found, Installed)
-    for each in (plan, control):
-        await end(desk, each, trigger)
-    if trigger is ProposalTrigger.CANCEL:
-        assert not await may_shred(desk, control), "its wallet may send what it has signed"
-        await forget_signatures(desk)
-    assert await may_shred(desk, control), "nothing was sent for it"
-    await assert_closed(desk, plan, network)
+    for trigger in (ProposalTrigger.CANCEL, ProposalTrigger.EXPIRE_INACTIVE):
+        plan, control = await feeding(desk), await feeding(desk)
+        network, found = await install(desk, plan, by_key(desk.payer), ends=False)
+        assert isinstance(found, Installed)
+        for each in (plan, control):
+            await end(desk, each, trigger)
+        if trigger is ProposalTrigger.CANCEL:
+            assert not await may_shred(desk, control), "its wallet may send what it has signed"
+            await forget_signatures(desk)
+        assert await may_shred(desk, control), "nothing was sent for it"
+        await assert_closed(desk, plan, network)
 
 
-async def test_allowance_that_the_owner_took_back_hinders_no_closing(desk: SessionDesk) -> None:
-    plan = await feeding(desk)
-    network, found = await install(desk, plan, by_key(desk.payer))
-    _, approval = revocation(plan, found)
-    await desk.land_signed(approval, by_key(desk.payer))
-    await network.sessions.closings.run_once()
-    assert await state_of(desk, plan) is SessionState.CLOSED_BY_SERVICE
-
-
-async def test_mandate_that_its_owner_has_closed_is_not_closed_again(desk: SessionDesk) -> None:
-    plan = await feeding(desk)
-    network, found = await install(desk, plan, by_key(desk.payer))
-    close, _ = revocation(plan, found)
-    await desk.land_signed(close, by_key(desk.payer))
-    await network.sessions.closings.run_once()
-    assert await state_of(desk, plan) is SessionState.REVOKED
-    assert await may_shred(desk, plan)
+async def test_revocation_by_the_owner_hinders_no_closing_and_is_not_repeated(
+    desk: SessionDesk,
+) -> None:
+    """It took back the allowance of one mandate, and has closed another one."""
+    allowed, closed = await feeding(desk), await feeding(desk)
+    for plan, part, state in (
+        (allowed, 1, SessionState.CLOSED_BY_SERVICE), (closed, 0, SessionState.REVOKED),
+    ):  # fmt: skip
+        network, found = await install(desk, plan, by_key(desk.payer))
+        await desk.land_signed(revocation(plan, found)[part], by_key(desk.payer))
+        await network.sessions.closings.run_once()
+        assert await state_of(desk, plan) is state
+    assert await may_shred(desk, closed)
     async with desk.world.database.connection() as db:
-        sent = await db.fetch("SELECT purpose FROM automation_sponsored")
+        sent = await db.fetch(
+            "SELECT purpose FROM automation_sponsored WHERE proposal_id = $1", closed.terms.id
+        )
     assert [row["purpose"] for row in sent] == ["install"]
 
 

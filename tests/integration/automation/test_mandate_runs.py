@@ -22,46 +22,39 @@ from support.waiting import until
 MODE = AuthorityMode.MANDATE
 
 
-async def test_contract_call_takes_from_the_owner_what_the_target_takes(desk: SessionDesk) -> None:
-    world, asset = desk.world, desk.scene.asset
-    plan = await desk.with_mandate(
-        desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MODE, runs=2, due=2)
-    )
-    held = await desk.balance(asset, desk.payer.public_key)
+async def test_runs_of_every_kind_are_made_from_the_owner(desk: SessionDesk) -> None:
+    """Two calls, two disbursements in the order of their legs, two purchases, two rebalances."""
+    world, scene, owner = desk.world, desk.scene, desk.payer.public_key
+    bodies = {
+        PlanKind.CONTRACT_CALL: desk.feed(),
+        PlanKind.DISBURSEMENT: desk.disbursement(),
+        PlanKind.DCA: desk.dca(),
+        PlanKind.REBALANCE: desk.rebalance(),
+    }
+    plans = {
+        kind: await desk.with_mandate(desk.draft(kind, body, MODE, runs=2, due=2))
+        for kind, body in bodies.items()
+    }
+    held = [await desk.balance(token, owner) for token in (scene.asset, scene.native)]
     async with world.running(world.network(), world.network()):
-        await until(lambda: has_consumed(world, plan, 2), 60)
+        for kind, plan in plans.items():
+            with in_row(kind):
+                await until(partial(has_consumed, world, plan, 2), 60)
     assert await world.count(desk.keeper) == 2
-    assert await desk.balance(asset, desk.keeper) == 2 * SOLD
-    assert await desk.balance(asset, desk.payer.public_key) == held - 2 * SOLD
-    rows = await read_runs(world.database, plan)
+    assert await desk.balance(scene.asset, desk.keeper) == 2 * SOLD
+    paid = [await desk.balance(scene.asset, each.address) for each in scene.payees[:2]]
+    assert paid == [200, 202]
+    assert await desk.balance(scene.asset, owner) == held[0] - 6 * SOLD - sum(paid)
+    bought = await desk.balance(scene.native, owner) - held[1]
+    assert bought > 4 * SOLD * 98 // 100
+    minimums = await passed_minimums(world, plans[PlanKind.DCA])
+    assert len(minimums) == 2
+    assert all(each >= SOLD * 98 // 100 for each in minimums), "the owner's rate alone is half"
+    rows = await read_runs(world.database, plans[PlanKind.CONTRACT_CALL])
     assert {row["executed_by"] for row in rows} == {"service"}
     assert {row["auth_nonce"] for row in rows} == {None}
-
-
-async def test_disbursement_pays_each_leg_in_its_order(desk: SessionDesk) -> None:
-    world = desk.world
-    body = desk.disbursement()
-    plan = await desk.with_mandate(desk.draft(PlanKind.DISBURSEMENT, body, MODE, runs=2, due=2))
-    async with world.running(world.network()):
-        await until(lambda: has_consumed(world, plan, 2), 60)
-    paid = [await desk.balance(desk.scene.asset, each.address) for each in desk.scene.payees[:2]]
-    assert paid == [200, 202]
-    counters = (await read_plan(world.database, plan)).counters
+    counters = (await read_plan(world.database, plans[PlanKind.DISBURSEMENT])).counters
     assert (counters.runs_consumed, counters.auths_used) == (2, 4)
-
-
-async def test_purchase_gets_at_least_the_quote_less_the_slippage(desk: SessionDesk) -> None:
-    world, scene, owner = desk.world, desk.scene, desk.payer.public_key
-    plan = await desk.with_mandate(desk.draft(PlanKind.DCA, desk.dca(), MODE, runs=2, due=2))
-    held = [await desk.balance(token, owner) for token in (scene.asset, scene.native)]
-    async with world.running(world.network()):
-        await until(lambda: has_consumed(world, plan, 2), 60)
-    assert await desk.balance(scene.asset, owner) == held[0] - 2 * SOLD
-    bought = await desk.balance(scene.native, owner) - held[1]
-    assert bought > 2 * SOLD * 98 // 100
-    calls = await passed_minimums(world, plan)
-    assert len(calls) == 2
-    assert all(each >= SOLD * 98 // 100 for each in calls), "the owner's rate alone is half"
 
 
 async def test_purchase_below_the_oracles_floor_is_not_made(desk: SessionDesk) -> None:
@@ -84,22 +77,6 @@ async def test_purchase_below_the_oracles_floor_is_not_made(desk: SessionDesk) -
             await desk.set_price(scene.native, price)
             await make_due(world)
         await until(lambda: has_consumed(world, plan, 1), 60)
-
-
-async def test_rebalance_sells_what_is_above_its_weight_up_to_its_limit(desk: SessionDesk) -> None:
-    world, scene, owner = desk.world, desk.scene, desk.payer.public_key
-    tokens = (scene.asset, scene.native)
-    held = [await desk.balance(token, owner) for token in tokens]
-    draft = desk.draft(PlanKind.REBALANCE, desk.rebalance(), MODE, runs=2, due=2)
-    plan = await desk.with_mandate(draft)
-    async with world.running(world.network()):
-        await until(lambda: has_consumed(world, plan, 2), 60)
-    changes = [
-        await desk.balance(token, owner) - before
-        for token, before in zip(tokens, held, strict=True)
-    ]
-    assert changes[0] == -2 * SOLD
-    assert changes[1] > 2 * SOLD * 98 // 100
 
 
 async def test_rebalance_below_its_threshold_is_skipped_and_not_charged(desk: SessionDesk) -> None:

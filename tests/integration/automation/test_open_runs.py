@@ -1,11 +1,9 @@
 """Open plans on the devnet's real host: each due run lands once, or says why it does not."""
 
-import asyncio
 from dataclasses import replace
 from typing import Any
 
 import msgspec
-import pytest
 from stellar_sdk import scval
 
 from farebox.automation.paymaster import budget_store
@@ -82,25 +80,22 @@ def check_receipt(plan: StoredPlan, row: dict[str, Any]) -> None:
     assert not signature_verifies(plan.terms.delegate, bytes.fromhex(line.signature), forged)
 
 
-async def test_run_whose_check_says_no_is_skipped_and_not_charged(world: AutomationWorld) -> None:
+async def test_run_whose_check_says_no_is_skipped_and_a_condition_is_polled_until_it_holds(
+    world: AutomationWorld,
+) -> None:
+    """The skipped run is not charged; a condition has to hold in two ledgers."""
     keeper = await world.keeper()
     await world.invoke(keeper, "arrange", scval.to_bool(False))
-    plan = await keeper_plan(world, keeper, check=True)
+    once = await keeper_plan(world, keeper, check=True)
+    polled = await keeper_plan(world, keeper, check=True, schedule=ConditionSchedule(1))
     async with world.running(world.network()):
-        await until_state(world, plan, "skipped")
-    assert await world.count(keeper) == 0
-    assert (await read_plan(world.database, plan)).counters.runs_left == 10
-
-
-async def test_condition_is_polled_until_it_holds_in_two_ledgers(world: AutomationWorld) -> None:
-    keeper = await world.keeper()
-    await world.invoke(keeper, "arrange", scval.to_bool(False))
-    plan = await keeper_plan(world, keeper, check=True, schedule=ConditionSchedule(1))
-    async with world.running(world.network()):
-        await until_state(world, plan, "deferred")
+        await until_state(world, once, "skipped")
+        await until_state(world, polled, "deferred")
+        assert await world.count(keeper) == 0
+        assert (await read_plan(world.database, once)).counters.runs_left == 10
         await world.invoke(keeper, "arrange", scval.to_bool(True))
-        await until(lambda: has_consumed(world, plan, 1))
-    rows = await read_runs(world.database, plan)
+        await until(lambda: has_consumed(world, polled, 1))
+    rows = await read_runs(world.database, polled)
     assert (rows[0]["run_index"], rows[0]["state"]) == (0, "succeeded")
     assert await world.count(keeper) >= 1
 
@@ -122,60 +117,42 @@ async def test_faulty_target_is_not_run_and_says_why(world: AutomationWorld) -> 
             assert (counters.runs_consumed, counters.failures_in_row) == (0, 1)
 
 
-async def test_plan_pauses_after_three_failed_runs_in_a_row(world: AutomationWorld) -> None:
-    keeper = await world.faulty_keeper(4)
-    plan = await keeper_plan(world, keeper, due=5)
-    async with world.running(world.network()):
-        await until(lambda: _is_paused(world, plan, "failed_runs"))
-    states = [row["state"] for row in await read_runs(world.database, plan)]
-    assert states.count("failed") == 3
-    assert set(states) == {"failed", "skipped"}
-
-
 async def _is_paused(world: AutomationWorld, plan: StoredPlan, reason: str) -> bool:
     found = await read_plan(world.database, plan)
     return (found.state, found.reason) == (ProposalState.PAUSED, reason)
 
 
 async def test_stopped_network_sends_nothing_until_it_is_started(world: AutomationWorld) -> None:
+    """Nor is an attempt recorded by a process whose watch has not seen the switch."""
     keeper, network = await world.keeper(), world.network()
     async with world.database.transaction() as db:
         assert await budget_store.stop_network(db, NET, at=soon())
     plan = await keeper_plan(world, keeper)
     async with world.running(network):
         assert network.watch.warnings == ("automation_stopped",)
-        await asyncio.sleep(1.2)
+        await network.scheduler.claim()
         assert (await read_runs(world.database, plan))[0]["state"] == "scheduled"
         async with world.database.connection() as db:
             assert await budget_store.start_network(db, NET)
         await network.watch.refresh()
         await until(lambda: has_consumed(world, plan, 1))
+        async with world.database.transaction() as db:
+            assert await budget_store.stop_network(db, NET, at=soon())
+        row = await until_state(world, await keeper_plan(world, keeper), "deferred")
+    assert row["state_reason"] == "automation_stopped"
     assert await world.count(keeper) == 1
 
 
-async def test_attempt_is_not_recorded_once_the_network_is_stopped(world: AutomationWorld) -> None:
-    keeper, network = await world.keeper(), world.network()
-    async with world.running(network):  # its watch has not seen the switch
-        async with world.database.transaction() as db:
-            assert await budget_store.stop_network(db, NET, at=soon())
-        plan = await keeper_plan(world, keeper)
-        row = await until_state(world, plan, "deferred")
-    assert row["state_reason"] == "automation_stopped"
-    assert await world.count(keeper) == 0
-
-
-@pytest.mark.parametrize("scope", ["total", "owner"])
-async def test_run_waits_for_the_next_day_when_a_budget_is_used_up(
-    world: AutomationWorld, scope: str
-) -> None:
-    budgets = replace(AutomationBudgets(), **{scope: Stroops(1)})
+async def test_run_waits_for_the_next_day_when_a_budget_is_used_up(world: AutomationWorld) -> None:
     keeper = await world.keeper()
-    plan = await keeper_plan(world, keeper)
-    async with world.running(world.network(limits=replace(LIMITS, budgets=budgets))):
-        row = await until_state(world, plan, "deferred")
-    assert row["error_code"] == f"budget_{scope}"
-    assert row["due_at"] > soon(1)
-    assert row["channel"] is None
+    for scope in ("total", "owner"):
+        budgets = replace(AutomationBudgets(), **{scope: Stroops(1)})
+        plan = await keeper_plan(world, keeper)
+        async with world.running(world.network(limits=replace(LIMITS, budgets=budgets))):
+            row = await until_state(world, plan, "deferred")
+        assert row["error_code"] == f"budget_{scope}"
+        assert row["due_at"] > soon(1)
+        assert row["channel"] is None
     assert await world.count(keeper) == 0
     async with world.database.connection() as db:
         assert await db.fetchval("SELECT count(*) FROM automation_attempts") == 0
@@ -184,28 +161,32 @@ async def test_run_waits_for_the_next_day_when_a_budget_is_used_up(
         )
 
 
-async def test_plan_pauses_when_its_runs_cost_more_than_its_limit_twice(
+async def test_plan_pauses_for_failed_runs_a_low_fee_limit_or_other_code(
     world: AutomationWorld,
 ) -> None:
-    keeper = await world.keeper()
-    plan = await keeper_plan(world, keeper, max_fee=Stroops(1_000))
-    async with world.running(world.network()):
-        row = await until_state(world, plan, "retry_wait")
-        assert row["error_code"] == "fee_ceiling"
-        async with world.database.connection() as db:
-            await db.execute("UPDATE automation_runs SET due_at = now() WHERE state = 'retry_wait'")
-        await until(lambda: _is_paused(world, plan, "fee_ceiling"))
-    assert await world.count(keeper) == 0
-
-
-async def test_plan_pauses_when_its_target_has_other_code(world: AutomationWorld) -> None:
-    keeper = await world.keeper()
+    """After three failed runs in a row, two that cost more than the limit, and at once."""
+    failing = await keeper_plan(world, await world.faulty_keeper(4), due=5)
+    keeper, dear_keeper = await world.keeper(), await world.keeper()
+    dear = await keeper_plan(world, dear_keeper, max_fee=Stroops(1_000))
     plan = await keeper_plan(world, keeper, target_wasm_hash=world.hash_of("keeper"))
     other = await keeper_plan(world, keeper, target_wasm_hash=world.hash_of("faulty_keeper"))
     async with world.running(world.network()):
+        row = await until_state(world, dear, "retry_wait")
+        assert row["error_code"] == "fee_ceiling"
+        async with world.database.connection() as db:
+            await db.execute(
+                "UPDATE automation_runs SET due_at = now()"
+                " WHERE state = 'retry_wait' AND proposal_id = $1",
+                dear.terms.id,
+            )
+        await until(lambda: _is_paused(world, dear, "fee_ceiling"))
         await until(lambda: has_consumed(world, plan, 1))
         await until(lambda: _is_paused(world, other, "target_upgraded"))
-    assert await world.count(keeper) == 1
+        await until(lambda: _is_paused(world, failing, "failed_runs"))
+    states = [row["state"] for row in await read_runs(world.database, failing)]
+    assert states.count("failed") == 3
+    assert set(states) == {"failed", "skipped"}
+    assert (await world.count(keeper), await world.count(dear_keeper)) == (1, 0)
 
 
 async def test_overdue_run_is_missed_while_the_network_is_out(world: AutomationWorld) -> None:

@@ -1,5 +1,6 @@
 """Pre-signed plans on the devnet: the signed call, once, and nothing else."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -59,25 +60,28 @@ async def test_legs_of_a_run_land_one_after_another_for_one_credit(
     assert (counters.runs_consumed, counters.auths_used) == (1, 3)
 
 
-@pytest.mark.parametrize(
-    ("rule", "states", "consumed"),
-    [
-        (OnLegError.STOP, ["failed", "skipped"], 0),
-        (OnLegError.CONTINUE, ["failed", "succeeded"], 1),
-    ],
-)
 async def test_leg_without_trustline_fails_and_the_rule_decides_about_the_rest(
-    world: AutomationWorld, scene: Scene, rule: OnLegError, states: list[str], consumed: int
+    world: AutomationWorld, scene: Scene
 ) -> None:
     stranger = await world.ledger.account()
     legs = [Leg(stranger.public_key), Leg(scene.payees[0].address)]
-    plan = await presigned_plan(world, scene, scene.payers[0], legs, on_leg_error=rule)
+    plans = {
+        rule: await presigned_plan(world, scene, scene.payers[0], legs, on_leg_error=rule)
+        for rule in (OnLegError.STOP, OnLegError.CONTINUE)
+    }
     async with world.running(world.network()):
-        await until(lambda: _all_ended(world, plan))
-    rows = await first_run(world, plan)
-    assert [row["state"] for row in rows] == states
-    assert rows[0]["error_class"] == "user_funds"
-    assert (await read_plan(world.database, plan)).counters.runs_consumed == consumed
+        for plan in plans.values():
+            await until(partial(_all_ended, world, plan))
+    found = {}
+    for rule, plan in plans.items():
+        rows = await first_run(world, plan)
+        assert rows[0]["error_class"] == "user_funds"
+        consumed = (await read_plan(world.database, plan)).counters.runs_consumed
+        found[rule] = ([row["state"] for row in rows], consumed)
+    assert found == {
+        OnLegError.STOP: (["failed", "skipped"], 0),
+        OnLegError.CONTINUE: (["failed", "succeeded"], 1),
+    }
 
 
 async def test_plan_pauses_for_a_low_balance_after_three_runs_that_lacked_it(
@@ -108,26 +112,19 @@ async def _all_ended(world: AutomationWorld, plan: StoredPlan) -> bool:
     return all(row["finished_at"] for row in await first_run(world, plan))
 
 
-async def test_effects_outside_the_plan_are_refused_before_sending(
+async def test_effects_or_entry_outside_the_plan_are_refused_before_sending(
     world: AutomationWorld, scene: Scene
 ) -> None:
-    legs = [Leg(scene.payees[0].address)]
-    plan = await presigned_plan(world, scene, scene.payers[0], legs, most=AMOUNT - 1)
+    """The entry for another call pauses its plan as well."""
+    payer, to = scene.payers[0], scene.payees[0].address
+    dear = await presigned_plan(world, scene, payer, [Leg(to)], most=AMOUNT - 1)
+    other = await presigned_plan(world, scene, payer, [Leg(to, signed_amount=AMOUNT + 1)])
     async with world.running(world.network()):
-        row = await until_state(world, plan, "failed")
-    assert (row["error_code"], row["tx_hash"]) == ("debit_too_high", None)
-    assert await balances(world, scene) == [0, 0, 0]
-
-
-async def test_entry_for_another_call_is_refused_and_pauses_the_plan(
-    world: AutomationWorld, scene: Scene
-) -> None:
-    legs = [Leg(scene.payees[0].address, signed_amount=AMOUNT + 1)]
-    plan = await presigned_plan(world, scene, scene.payers[0], legs)
-    async with world.running(world.network()):
-        row = await until_state(world, plan, "failed")
-    assert (row["error_class"], row["error_code"]) == ("session", "entry_mismatch")
-    after = await read_plan(world.database, plan)
+        of_dear = await until_state(world, dear, "failed")
+        of_other = await until_state(world, other, "failed")
+    assert (of_dear["error_code"], of_dear["tx_hash"]) == ("debit_too_high", None)
+    assert (of_other["error_class"], of_other["error_code"]) == ("session", "entry_mismatch")
+    after = await read_plan(world.database, other)
     assert (after.state, after.reason) == (ProposalState.PAUSED, "session_drift")
     assert await balances(world, scene) == [0, 0, 0]
 

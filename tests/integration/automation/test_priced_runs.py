@@ -13,13 +13,12 @@ from farebox.automation.paymaster.sponsored_store import SponsoredPurpose
 from farebox.automation.plans.plan_credit import PlanCredit
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.quote import install_limit
-from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
 from farebox.kernel.error_codes import ErrorCode
 from farebox.storage.pool import Database
 from support.automation import read_plan, read_runs
-from support.automation_world import AutomationWorld, keeper_plan, soon
+from support.automation_world import AutomationWorld, has_consumed, keeper_plan, soon
 from support.installing import begin, cancel, feeding, signed
 from support.run_payments import balance
 from support.session_desk import SessionDesk, by_key
@@ -49,8 +48,13 @@ async def test_plan_pauses_for_a_new_quote_where_a_run_costs_more_than_was_paid(
     async def is_paused() -> bool:
         return (await read_plan(world.database, plan)).state is ProposalState.PAUSED
 
+    covered = await keeper_plan(world, await world.keeper())  # the control
+    await hold(world.database, covered, credit_held=7_000, run_fee=1_000_000)
     async with world.running(world.network()):
         await until(is_paused)
+        await until(lambda: has_consumed(world, covered, 1))
+    made = (await read_plan(world.database, covered)).counters
+    assert made.credit.held <= 7_000 - 700 * made.runs_consumed
     paused = await read_plan(world.database, plan)
     assert (paused.reason, paused.counters.runs_left) == ("new_quote", 0)
     assert await balance(world.database, plan) == 7_000, "the owner buys again at the new price"
@@ -66,25 +70,10 @@ async def test_plan_pauses_for_a_new_quote_where_a_run_costs_more_than_was_paid(
     assert await world.count(keeper) == 0
 
 
-async def test_control_run_whose_price_covers_it_is_made(world: AutomationWorld) -> None:
-    keeper = await world.keeper()
-    plan = await keeper_plan(world, keeper)
-    await hold(world.database, plan, credit_held=7_000, run_fee=1_000_000)
-
-    async def is_made() -> bool:
-        return (await read_plan(world.database, plan)).counters.runs_consumed > 0
-
-    async with world.running(world.network()):
-        await until(is_made)
-    made = (await read_plan(world.database, plan)).counters
-    assert made.credit.held <= 7_000 - 700 * made.runs_consumed
-
-
-@pytest.mark.parametrize("mode", [AuthorityMode.MANDATE])
 async def test_installation_costs_no_more_than_the_plan_is_charged_for_it(
-    desk: SessionDesk, network: AutomationNetwork, mode: AuthorityMode
+    desk: SessionDesk, network: AutomationNetwork
 ) -> None:
-    database, plan = desk.world.database, await feeding(desk, mode)
+    database, plan = desk.world.database, await feeding(desk)
     quoted = await network.sessions.costs.read(replace(plan, state=ProposalState.PROPOSED))
     assert isinstance(quoted, int)
     limit = install_limit(quoted)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from support.automation_world import (
     soon,
 )
 from support.presigned_plans import AMOUNT, Leg, presigned_plan
+from support.table_rows import in_row
 from support.waiting import until
 
 
@@ -111,44 +113,58 @@ async def lose_leases(world: AutomationWorld) -> None:
 STEPS = ["claimed", "checking", "building", "channel", "recorded", "sent", "landed"]
 
 
-@pytest.mark.parametrize("step", STEPS)
-async def test_open_run_is_finished_once_after_a_crash(world: AutomationWorld, step: str) -> None:
-    keeper = await world.keeper()
-    plan = await keeper_plan(world, keeper)
+async def finish(world: AutomationWorld, plan: StoredPlan, step: str) -> None:
+    """Die at a step of the plan's one run, and let two other processes finish it."""
     await die_at(world, step)
     await lose_leases(world)
     async with world.running(world.network(), world.network()):
-        await until(lambda: has_consumed(world, plan, 1))
-    assert await world.count(keeper) == 1
-    await check_rows(world, plan)
+        await until(partial(has_consumed, world, plan, 1))
 
 
-async def test_run_of_a_lost_lease_takes_no_channel(world: AutomationWorld) -> None:
+async def test_open_run_is_finished_once_after_a_crash(world: AutomationWorld) -> None:
     keeper = await world.keeper()
-    plan, network = await keeper_plan(world, keeper), world.network()
-    begun = await network.steps.journal.begin(await claim(world))
-    assert begun is not None
-    late = await network.steps.journal.advance(begun[0], RunTrigger.CHECK_ACCEPTED)
-    assert late is not None
-    await lose_leases(world)
-    async with world.running(world.network()):
-        await until(lambda: has_consumed(world, plan, 1))
-    assert await network.channels.take(late, wait_s=0) is None
-    await check_rows(world, plan)
+    for made, step in enumerate(STEPS, start=1):
+        with in_row(step):
+            plan = await keeper_plan(world, keeper, runs=1)
+            await finish(world, plan, step)
+            assert await world.count(keeper) == made
+            await check_rows(world, plan)
 
 
-@pytest.mark.parametrize("step", STEPS)
-async def test_presigned_run_is_finished_once_after_a_crash(
-    world: AutomationWorld, step: str
+async def test_run_of_a_lost_lease_takes_no_channel_and_sends_nothing(
+    world: AutomationWorld,
 ) -> None:
+    """By a process that stood still while another one ran the run."""
+    keeper = await world.keeper()
+    for made, is_begun in enumerate((True, False), start=1):
+        plan, late = await keeper_plan(world, keeper, runs=1), world.network()
+        run = await claim(world)
+        checked = None
+        if is_begun:
+            begun = await late.steps.journal.begin(run)
+            assert begun is not None
+            checked = await late.steps.journal.advance(begun[0], RunTrigger.CHECK_ACCEPTED)
+            assert checked is not None
+        await lose_leases(world)
+        async with world.running(world.network()):
+            await until(partial(has_consumed, world, plan, 1))
+        if checked is not None:
+            assert await late.channels.take(checked, wait_s=0) is None
+        else:
+            assert await late.executor.execute(run) is None
+        assert await world.count(keeper) == made
+        await check_rows(world, plan)
+
+
+async def test_presigned_run_is_finished_once_after_a_crash(world: AutomationWorld) -> None:
     scene = await world.devnet.scene(payers=1, payees=1)
-    plan = await presigned_plan(world, scene, scene.payers[0], [Leg(scene.payees[0].address)])
-    await die_at(world, step)
-    await lose_leases(world)
-    async with world.running(world.network(), world.network()):
-        await until(lambda: has_consumed(world, plan, 1))
-    assert await _received(world, scene) == AMOUNT
-    await check_rows(world, plan)
+    legs = [Leg(scene.payees[0].address)]
+    for made, step in enumerate(STEPS, start=1):
+        with in_row(step):
+            plan = await presigned_plan(world, scene, scene.payers[0], legs)
+            await finish(world, plan, step)
+            assert await _received(world, scene) == made * AMOUNT
+            await check_rows(world, plan)
 
 
 async def test_landed_run_whose_envelope_cannot_be_opened_is_still_found(
@@ -181,7 +197,11 @@ async def check_rows(world: AutomationWorld, plan: StoredPlan) -> None:
     counters = (await read_plan(world.database, plan)).counters
     assert (counters.runs_consumed, counters.runs_succeeded) == (1, 1)
     async with world.database.connection() as db:
-        outcomes = await db.fetch("SELECT outcome, envelope FROM automation_attempts")
+        outcomes = await db.fetch(
+            "SELECT a.outcome, a.envelope FROM automation_attempts a"
+            " JOIN automation_runs r ON r.id = a.run_id WHERE r.proposal_id = $1",
+            plan.terms.id,
+        )
         kept = await db.fetchval(
             "SELECT count(*) FROM automation_channels WHERE run_id IS NOT NULL"
         )
@@ -206,19 +226,6 @@ async def test_recovery_sends_the_same_bytes_again(world: AutomationWorld) -> No
         await until(lambda: seen[0].envelopes)
     assert seen[0].envelopes[0] == envelope
     assert plan.terms.id
-
-
-async def test_late_process_stops_once_its_lease_is_lost(world: AutomationWorld) -> None:
-    """A process that stood still while another one ran the run sends nothing."""
-    keeper = await world.keeper()
-    plan = await keeper_plan(world, keeper)
-    run = await claim(world)
-    late = world.network()
-    await lose_leases(world)
-    async with world.running(world.network()):
-        await until(lambda: has_consumed(world, plan, 1))
-    assert await late.executor.execute(run) is None
-    assert await world.count(keeper) == 1
 
 
 async def test_envelope_is_not_recorded_by_a_process_that_stood_still_after_building(

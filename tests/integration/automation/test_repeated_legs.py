@@ -38,22 +38,21 @@ async def repeat(desk: SessionDesk, plan: StoredPlan) -> None:
     await repeating.repeat(owner_of(plan), "request", plan.terms.id, 0)
 
 
-async def test_leg_before_one_that_was_paid_is_refused_with_a_code(desk: SessionDesk) -> None:
-    poor = await desk.world.ledger.account()
-    plan = await partly_paid(desk, poor, first=True)
-    with pytest.raises(AutomationRefused) as refused:
-        await repeat(desk, plan)
-    assert refused.value.code is ErrorCode.RUN_INDEX_PASSED
-    assert [row["state"] for row in await legs_of(desk, plan)] == ["failed", "succeeded"]
-
-
-async def test_leg_behind_every_one_that_was_paid_is_repeated(desk: SessionDesk) -> None:
+async def test_failed_leg_is_repeated_only_behind_every_one_that_was_paid(
+    desk: SessionDesk,
+) -> None:
+    """One before another that was paid is refused with a code."""
     poor, asset = await desk.world.ledger.account(), desk.scene.asset
-    plan = await partly_paid(desk, poor, first=False)
-    assert [row["state"] for row in await legs_of(desk, plan)] == ["succeeded", "failed"]
+    before = await partly_paid(desk, poor, first=True)
+    with pytest.raises(AutomationRefused) as refused:
+        await repeat(desk, before)
+    assert refused.value.code is ErrorCode.RUN_INDEX_PASSED
+    assert [row["state"] for row in await legs_of(desk, before)] == ["failed", "succeeded"]
+    behind = await partly_paid(desk, poor, first=False)
+    assert [row["state"] for row in await legs_of(desk, behind)] == ["succeeded", "failed"]
     trusted = Asset(desk.scene.code, desk.scene.issuer)
     await desk.world.ledger.submit(poor, lambda b: b.append_change_trust_op(trusted))
-    await repeat(desk, plan)
+    await repeat(desk, behind)
 
     async def is_paid() -> bool:
         return await desk.balance(asset, poor.public_key) == 101

@@ -96,52 +96,53 @@ async def closing_outcomes(desk: SessionDesk) -> list[str]:
     return [row["outcome"] for row in rows]
 
 
-async def test_closing_that_landed_late_is_not_sent_again(
-    desk: SessionDesk, network: AutomationNetwork
+async def add_sponsored(
+    desk: SessionDesk, *rows: tuple[str, StoredPlan, str, str, datetime | None]
 ) -> None:
-    plan = await to_close(desk, network)
+    """Record calls of an hour ago: id, plan, purpose, outcome and end of each."""
     async with desk.world.database.connection() as db:
-        await db.execute(
+        await db.executemany(
             "INSERT INTO automation_sponsored"
-            " (id, proposal_id, purpose, network, owner, outcome, finished_at)"
-            " VALUES ('aspo_late', $1, 'close', $2, $3, 'success', now())",
-            plan.terms.id,
-            NET.value,
-            plan.terms.owner,
+            " (id, proposal_id, purpose, network, owner, outcome, created_at, finished_at)"
+            " VALUES ($1, $2, $3, $4, $5, $6, now() - interval '1 hour', $7)",
+            [
+                (name, of.terms.id, purpose, NET.value, of.terms.owner, outcome, at)
+                for name, of, purpose, outcome, at in rows
+            ],
         )
-    await network.sessions.closings.run_once()
-    assert await closing_outcomes(desk) == ["success"]
-    async with desk.world.database.connection() as db:
-        session = await session_store.find_session(db, plan.terms.id)
-    assert session is not None
-    assert session.state is SessionState.CLOSED_BY_SERVICE
 
 
-async def test_row_that_cannot_be_resolved_stops_no_closing(
+async def test_closing_that_landed_late_is_not_sent_again_and_no_broken_row_stops_another(
     desk: SessionDesk, network: AutomationNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, end = await to_close(desk, network), sponsored_store.end_unsigned
+    late, plan = [await to_close(desk, network) for _ in range(2)]
+    unsent, lost = await feeding(desk), await feeding(desk)
+    end = sponsored_store.end_unsigned
 
     async def fails(db: Any, row: SponsoredRow) -> bool:
         if row.id == "aspo_0broken":
             raise ValueError("a row that nobody expected")
         return await end(db, row)
 
-    async with desk.world.database.connection() as db:
-        for name in ("aspo_0broken", "aspo_1lost"):
-            other = await feeding(desk)
-            await db.execute(
-                "INSERT INTO automation_sponsored"
-                " (id, proposal_id, purpose, network, owner, created_at)"
-                " VALUES ($1, $2, 'install', $3, $4, now() - interval '1 hour')",
-                name,
-                other.terms.id,
-                NET.value,
-                other.terms.owner,
-            )
+    await add_sponsored(
+        desk,
+        ("aspo_late", late, "close", "success", soon()),
+        ("aspo_0broken", unsent, "install", "taken", None),
+        ("aspo_1lost", lost, "install", "taken", None),
+    )
     monkeypatch.setattr(sponsored_store, "end_unsigned", fails)
     await network.sessions.closings.run_once()
     assert not await network.sessions.installations.is_installed(plan)
     async with desk.world.database.connection() as db:
-        lost = await db.fetchval("SELECT outcome FROM automation_sponsored WHERE id = 'aspo_1lost'")
-    assert lost == "dead"
+        sent = await db.fetch(
+            "SELECT outcome FROM automation_sponsored WHERE purpose = 'close' AND proposal_id = $1",
+            late.terms.id,
+        )
+        session = await session_store.find_session(db, late.terms.id)
+        ended = await db.fetchval(
+            "SELECT outcome FROM automation_sponsored WHERE id = 'aspo_1lost'"
+        )
+    assert [row["outcome"] for row in sent] == ["success"]
+    assert session is not None
+    assert session.state is SessionState.CLOSED_BY_SERVICE
+    assert ended == "dead"

@@ -147,34 +147,24 @@ async def test_only_the_issued_tree_signed_by_the_account_is_sent(
     assert isinstance(await sessions.installations.activate(plan, genuine), Installed)
 
 
-async def test_allowance_below_the_plan_is_not_the_plans(
-    desk: SessionDesk, network: AutomationNetwork
+async def test_mandate_that_is_not_open_or_allowed_less_is_refused(
+    desk: SessionDesk, network: AutomationNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = await feeding(desk)
-    material = await network.sessions.materials.material(plan, soon())
-    installed = await network.sessions.installations.activate(
-        plan, signed(material, by_key(desk.payer))
-    )
+    monkeypatch.setattr(installing, "_VISIBLE_WITHIN_S", 0.5)  # there is one node only
+    plan, sessions = await feeding(desk), network.sessions
+    material = await sessions.materials.material(plan, soon())
+    named = OpenedMandate(material.contracts[-1].id)
+    assert "Nothing of the plan" in await refusal(network, plan, named)
+    assert "another address" in await refusal(network, plan, OpenedMandate(desk.keeper))
+    installed = await sessions.installations.activate(plan, signed(material, by_key(desk.payer)))
     assert isinstance(installed, Installed)
     raw = plan.terms.session_spec
     assert raw is not None
     mandate = Address(installed.mandate_id or "")
     _, approval = revoke_mandate(read_spec(raw), mandate)
     await desk.land_signed(approval, by_key(desk.payer))
-    assert not await network.sessions.installations.is_installed(plan)
-    why = await refusal(network, plan, OpenedMandate(mandate))
-    assert "allowance" in why
-
-
-async def test_mandate_that_is_not_open_is_refused(
-    desk: SessionDesk, network: AutomationNetwork, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(installing, "_VISIBLE_WITHIN_S", 0.5)  # there is one node only
-    plan = await feeding(desk)
-    material = await network.sessions.materials.material(plan, soon())
-    named = OpenedMandate(material.contracts[-1].id)
-    assert "Nothing of the plan" in await refusal(network, plan, named)
-    assert "another address" in await refusal(network, plan, OpenedMandate(desk.keeper))
+    assert not await sessions.installations.is_installed(plan)
+    assert "allowance" in await refusal(network, plan, OpenedMandate(mandate))
 
 
 async def test_account_of_an_unknown_kind_gets_no_session(

@@ -163,48 +163,35 @@ async def test_every_attempt_of_a_run_signs_the_same_nonce(
     assert following.prepared.nonce != first.prepared.nonce
 
 
-async def test_session_that_its_owner_closed_fails_the_plan(
+async def test_plan_is_stopped_whose_session_its_owner_closed_removed_or_changed(
     desk: SessionDesk, account: DeskAccount
 ) -> None:
-    world = desk.world
-    plan = await fed(desk, account)
-    raw = plan.terms.session_spec
-    assert raw is not None
-    await build_next(world, plan)
-    guard = desk.at(ServiceContract.GUARD)
-    closing = close_session(read_spec(raw), plan.terms.policy_id, guard)
-    await desk.land_signed(closing, account.by_owner)
-    async with world.running(world.network()):
-        row = await until_state(world, plan, "failed")
-    assert (row["error_class"], row["error_code"]) == ("session", "session_closed")
-    after = await read_plan(world.database, plan)
-    assert (after.state, after.reason) == (ProposalState.FAILED, "session_closed")
-
-
-async def test_removed_rule_closes_the_session(desk: SessionDesk, account: DeskAccount) -> None:
-    world = desk.world
-    plan = await fed(desk, account)
-    raw = plan.terms.session_spec
-    assert raw is not None
-    async with world.database.connection() as db:
-        session = await session_store.find_session(db, plan.terms.id)
+    world, database = desk.world, desk.world.database
+    closed, removed, changed = [await fed(desk, account) for _ in range(3)]
+    raws = [plan.terms.session_spec for plan in (closed, removed)]
+    closing, removing = [read_spec(raw) for raw in raws if raw is not None]
+    await build_next(world, closed)
+    guard, installer = desk.at(ServiceContract.GUARD), desk.at(ServiceContract.INSTALLER)
+    await desk.land_signed(close_session(closing, closed.terms.policy_id, guard), account.by_owner)
+    async with database.connection() as db:
+        session = await session_store.find_session(db, removed.terms.id)
     assert session is not None
-    removing = remove_session(read_spec(raw), desk.at(ServiceContract.INSTALLER), session.rule_ids)
-    await desk.land_signed(removing, account.by_owner)
-    refused = await try_next(world, plan)
+    await desk.land_signed(remove_session(removing, installer, session.rule_ids), account.by_owner)
+    refused = await try_next(world, removed)
     assert isinstance(refused, RunNotBuilt)
     assert refused.code == "session_closed"
-
-
-async def test_session_of_other_rules_than_were_read_back_pauses_the_plan(
-    desk: SessionDesk, account: DeskAccount
-) -> None:
-    world = desk.world
-    plan = await fed(desk, account)
-    async with world.database.connection() as db:
-        await db.execute("UPDATE automation_sessions SET rule_ids = '{7,8}'")
+    async with database.connection() as db:
+        await db.execute(
+            "UPDATE automation_sessions SET rule_ids = '{7,8}' WHERE proposal_id = $1",
+            changed.terms.id,
+        )
     async with world.running(world.network()):
-        row = await until_state(world, plan, "failed")
-    assert row["error_code"] == "session_differs"
-    after = await read_plan(world.database, plan)
-    assert (after.state, after.reason) == (ProposalState.PAUSED, "session_drift")
+        of_closed = await until_state(world, closed, "failed")
+        of_changed = await until_state(world, changed, "failed")
+    assert (of_closed["error_class"], of_closed["error_code"]) == ("session", "session_closed")
+    assert of_changed["error_code"] == "session_differs"
+    ends = [await read_plan(database, plan) for plan in (closed, changed)]
+    assert [(each.state, each.reason) for each in ends] == [
+        (ProposalState.FAILED, "session_closed"),
+        (ProposalState.PAUSED, "session_drift"),
+    ]

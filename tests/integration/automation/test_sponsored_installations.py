@@ -104,23 +104,22 @@ async def test_sponsored_call_whose_process_was_lost_gives_its_channel_back(
     assert held == 0
 
 
-@pytest.mark.parametrize(("of_plan", "of_owner"), [(3, 0), (0, 10)])
 async def test_paymaster_sends_so_many_installations_for_a_plan_and_its_owner_in_a_day(
-    desk: SessionDesk, network: AutomationNetwork, of_plan: int, of_owner: int
+    desk: SessionDesk, network: AutomationNetwork
 ) -> None:
-    plan = await feeding(desk)
-    other = owned_as(plan, await feeding(desk))
-    material = await network.sessions.materials.material(plan, soon())
-    given = signed(material, by_key(desk.payer))
-    for paid_for, count in ((plan, of_plan), (other, of_owner)):
-        await _add_installs(desk, paid_for, count)
-    with pytest.raises(TooManyRequests) as refused:
-        await network.sessions.installations.activate(plan, given)
-    assert 5 <= refused.value.retry_after_s <= 86_400
-    async with desk.world.database.connection() as db:
-        assert await db.fetchval("SELECT count(*) FROM automation_sponsored") == of_plan + of_owner
-        await db.execute("UPDATE automation_sponsored SET outcome = 'dead' WHERE id = 'aspo_0'")
-    assert isinstance(await network.sessions.installations.activate(plan, given), Installed)
+    for of_plan, of_owner in ((3, 0), (0, 10)):
+        plan, given = await signed_plan(desk, network)
+        other, count = owned_as(plan, await feeding(desk)), of_plan + of_owner
+        async with desk.world.database.connection() as db:
+            await db.execute("DELETE FROM automation_sponsored")
+        await _add_installs(desk, plan if of_plan else other, count)
+        with pytest.raises(TooManyRequests) as refused:
+            await network.sessions.installations.activate(plan, given)
+        assert 5 <= refused.value.retry_after_s <= 86_400
+        async with desk.world.database.connection() as db:
+            assert await db.fetchval("SELECT count(*) FROM automation_sponsored") == count
+            await db.execute("UPDATE automation_sponsored SET outcome = 'dead' WHERE id = 'aspo_0'")
+        assert isinstance(await network.sessions.installations.activate(plan, given), Installed)
 
 
 async def test_installation_waits_for_another_one_of_its_owner_that_is_being_taken(

@@ -63,9 +63,8 @@ async def test_payment_required_is_read_from_the_body_without_a_header(tmp_path:
     assert response.names_recipient(Network.TESTNET, SELLER)
 
 
-@pytest.mark.parametrize(
-    ("method", "line", "body"),
-    [
+async def test_probe_uses_a_safe_method_without_a_payment(tmp_path: Path) -> None:
+    table = (
         ("GET", b"GET", b""),
         (None, b"GET", b""),
         ("HEAD", b"HEAD", b""),
@@ -73,19 +72,16 @@ async def test_payment_required_is_read_from_the_body_without_a_header(tmp_path:
         ("DELETE", b"GET", b""),
         ("PUT", b"GET", b""),
         ("PATCH", b"GET", b""),
-    ],
-)
-async def test_probe_uses_a_safe_method_without_a_payment(
-    tmp_path: Path, method: str | None, line: bytes, body: bytes
-) -> None:
+    )
     answer = answers(status=STATUS, headers=(_header(DOCUMENT),))
     async with seller(tmp_path, answer) as at:
-        response = await HttpOriginClient(at.client).fetch_payment_required(URL, method=method)
-    assert isinstance(response, OriginPaymentRequired)
-    (request,) = at.upstream.requests
-    assert request.split(b" ")[0] == line
-    assert request.partition(b"\r\n\r\n")[2] == body
-    assert b"payment" not in request.lower()
+        for number, (method, line, body) in enumerate(table, start=1):
+            response = await HttpOriginClient(at.client).fetch_payment_required(URL, method=method)
+            assert isinstance(response, OriginPaymentRequired), method
+            assert len(at.upstream.requests) == number
+            request = at.upstream.requests[-1]
+            assert (request.split(b" ")[0], request.partition(b"\r\n\r\n")[2]) == (line, body)
+            assert b"payment" not in request.lower()
 
 
 @case("CT-041")
@@ -132,20 +128,15 @@ async def test_other_responses_are_failures_with_a_reason(
 
 
 @case("CT-041")
-@pytest.mark.parametrize(
-    ("url", "why", "detail"),
-    [
+async def test_targets_that_are_not_called_are_failures_with_a_reason(tmp_path: Path) -> None:
+    for url, why, detail in (
         ("https://10.0.0.1/", OriginFault.NOT_CALLED, "host_not_a_name"),
         ("http://seller.example.com/", OriginFault.NOT_CALLED, "url_not_https"),
         (f"https://{HOST}/users/{{id}}", OriginFault.NOT_CALLED, "url_malformed"),
         ("", OriginFault.NOT_CALLED, "url_not_https"),
         ("https://nobody.example.com/", OriginFault.UNREACHABLE, "name_not_found"),
-    ],
-)
-async def test_targets_that_are_not_called_are_failures_with_a_reason(
-    tmp_path: Path, url: str, why: OriginFault, detail: str
-) -> None:
-    assert await _ask(tmp_path, answers(), url=url) == OriginFailure(why, detail)
+    ):
+        assert await _ask(tmp_path, answers(), url=url) == OriginFailure(why, detail), url
 
 
 async def test_busy_or_closed_client_is_not_a_failure_of_the_resource(tmp_path: Path) -> None:

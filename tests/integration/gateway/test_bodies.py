@@ -55,15 +55,14 @@ async def answer_to_head(at: GatewayBench, payment: str) -> bytes:
         return await asyncio.wait_for(reader.readline(), 20)
 
 
-@pytest.mark.parametrize(
-    ("payment", "status"), [("?", b"400"), (OTHER_TERMS, b"402")], ids=["unreadable", "other terms"]
-)
 async def test_payment_that_cannot_be_read_is_answered_before_its_body_comes(
-    opened: Opened, payment: str, status: bytes
+    opened: Opened,
 ) -> None:
+    """Also one of other terms."""
     async with opened() as at:
-        assert (await answer_to_head(at, payment)).startswith(b"HTTP/1.1 " + status)
-        assert at.spool.taken_bytes == 0
+        for payment, status in (("?", b"400"), (OTHER_TERMS, b"402")):
+            assert (await answer_to_head(at, payment)).startswith(b"HTTP/1.1 " + status)
+            assert at.spool.taken_bytes == 0
 
 
 async def test_payment_that_breaks_a_rule_is_answered_before_its_body_comes(

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from itertools import product
 from typing import Final
 
 import pytest
@@ -17,7 +18,7 @@ from farebox.kernel.secret import Secret
 from support.delivery_attempts import Attempt, Attempted, RecordedResponse
 from support.loop_time import LaterTime
 from support.losing_database import LosingDatabase
-from support.upstream import Answer, GatedUpstream, answers, drips, drops, says
+from support.upstream import GatedUpstream, answers, drips, drops, says
 from support.waiting import until
 
 JSON: Final = ("Content-Type: application/json",)
@@ -43,48 +44,50 @@ async def test_long_response_is_streamed_and_not_stored(attempt: Attempt) -> Non
         assert ((await it.row()).state, await it.stored()) == (PaymentState.DELIVERED, 0)
 
 
-@pytest.mark.parametrize("status", [202, 204, 404])
-async def test_status_of_the_upstream_is_delivered(attempt: Attempt, status: int) -> None:
-    async with attempt(answers(b"" if status == 204 else b"x", status=f"{status} X")) as it:
-        assert await it.deliver() is None
-        assert it.buyer.status == status
-        assert (await it.row()).state is PaymentState.DELIVERED
+async def test_status_of_the_upstream_is_delivered(attempt: Attempt) -> None:
+    async with attempt(drops()) as it:
+        for status in (202, 204, 404):
+            body = b"" if status == 204 else b"x"
+            it.seller.upstream.answer = answers(body, status=f"{status} X")
+            assert await it.deliver() is None
+            assert (it.buyer.status, (await it.row()).state) == (status, PaymentState.DELIVERED)
+            await it.pay_again()
 
 
-@pytest.mark.parametrize("status", [302, 402, 429, 500])
-async def test_status_that_is_no_delivery_may_be_attempted_again(
-    attempt: Attempt, status: int
-) -> None:
-    async with attempt(answers(b"", status=f"{status} X", headers=("Location: /private",))) as it:
-        failed = await it.deliver(may_repeat=False)
-        assert failed == NotDelivered(it.payment, DeliveryFault.STATUS, PaymentState.PAID, status)
-        row = await it.row()
-        assert (row.state, row.attempt_until, row.may_repeat) == (PaymentState.PAID, None, True)
-        assert it.buyer == RecordedResponse()
+async def test_status_that_is_no_delivery_may_be_attempted_again(attempt: Attempt) -> None:
+    headers = ("Location: /private",)
+    async with attempt(drops()) as it:
+        for status in (302, 402, 429, 500):
+            it.seller.upstream.answer = answers(b"", status=f"{status} X", headers=headers)
+            failed = await it.deliver(may_repeat=False)
+            assert failed == NotDelivered(
+                it.payment, DeliveryFault.STATUS, PaymentState.PAID, status
+            )
+            row = await it.row()
+            assert (row.state, row.attempt_until, row.may_repeat) == (PaymentState.PAID, None, True)
+            assert it.buyer == RecordedResponse()
+            await it.pay_again()
 
 
-@pytest.mark.parametrize(
-    ("answer", "fault", "timeout_s"),
-    [
-        (drops(), DeliveryFault.BROKEN, 20),
-        (says(b"no http\r\n\r\n"), DeliveryFault.BROKEN, 20),
-        (answers(b"short", length=50), DeliveryFault.BROKEN, 20),
-        (answers(b"x" * 100_001), DeliveryFault.TOO_LARGE, 20),
-        (
-            drips(b"", head=b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"),
-            DeliveryFault.TIMEOUT,
-            2,
-        ),
-    ],
+ENDLESS: Final = drips(b"", head=b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+INCOMPLETE: Final = (
+    (drops(), DeliveryFault.BROKEN, 20),
+    (says(b"no http\r\n\r\n"), DeliveryFault.BROKEN, 20),
+    (answers(b"short", length=50), DeliveryFault.BROKEN, 20),
+    (answers(b"x" * 100_001), DeliveryFault.TOO_LARGE, 20),
+    (ENDLESS, DeliveryFault.TIMEOUT, 2),
 )
-async def test_incomplete_response_is_not_delivered(
-    attempt: Attempt, answer: Answer, fault: DeliveryFault, timeout_s: int
-) -> None:
-    async with attempt(answer) as it:
-        failed = await it.deliver(timeout_s=timeout_s)
-        assert failed is not None
-        assert (failed.fault, failed.state) == (fault, PaymentState.PAID)
-        assert it.buyer == RecordedResponse()
+
+
+async def test_incomplete_response_is_not_delivered(attempt: Attempt) -> None:
+    async with attempt(drops()) as it:
+        for row, (answer, fault, timeout_s) in enumerate(INCOMPLETE):
+            it.seller.upstream.answer = answer
+            failed = await it.deliver(timeout_s=timeout_s)
+            assert failed is not None
+            assert (failed.fault, failed.state) == (fault, PaymentState.PAID), row
+            assert it.buyer == RecordedResponse()
+            await it.pay_again()
 
 
 @pytest.mark.parametrize("is_repeatable", [True, False])
@@ -176,20 +179,18 @@ async def test_buyer_has_the_time_of_its_attempt_but_for_the_record_of_its_end(
 
 
 async def test_event_stream_is_delivered_after_its_first_event(attempt: Attempt) -> None:
+    """The upstream's time ends with the stream open; without an event it is not delivered."""
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-    async with attempt(drips(b"data: 1\n\n", head=head)) as it:
-        with pytest.raises(ResponseCut):  # the upstream's time is over, with the stream open
-            await it.deliver(timeout_s=2)
-        assert it.buyer.body.startswith(b"data: 1\n\ndata: 1\n\n")
-        assert (await it.row()).state is PaymentState.DELIVERED
-
-
-async def test_event_stream_without_an_event_is_not_delivered(attempt: Attempt) -> None:
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-    async with attempt(drips(b": wait\n", head=head)) as it:
-        with pytest.raises(ResponseCut):
-            await it.deliver(timeout_s=2)
-        assert (await it.row()).state is PaymentState.PAID
+    async with attempt(drops()) as it:
+        for text, state in (
+            (b"data: 1\n\n", PaymentState.DELIVERED), (b": wait\n", PaymentState.PAID),
+        ):  # fmt: skip
+            it.seller.upstream.answer = drips(text, head=head)
+            with pytest.raises(ResponseCut):
+                await it.deliver(timeout_s=2)
+            assert it.buyer.body.startswith(text + text)
+            assert (await it.row()).state is state
+            await it.pay_again()
 
 
 async def test_body_of_the_request_reaches_the_upstream_from_memory_and_from_disk(
@@ -213,23 +214,25 @@ async def test_attempt_ends_once_however_many_deliver_it(attempt: Attempt) -> No
         assert lost == [DeliveryFault.LOST, DeliveryFault.LOST]
 
 
-@pytest.mark.parametrize("body", [b"sunny", b"x" * 90_000])
-@pytest.mark.parametrize("kind", [b"text/plain", b"text/event-stream"])
 async def test_attempt_that_was_lost_while_the_upstream_answered_passes_nothing_on(
-    attempt: Attempt, body: bytes, kind: bytes
+    attempt: Attempt,
 ) -> None:
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n\r\n" % kind
-    upstream = GatedUpstream(b"", head + b"data: " + body + b"\n\n")
-    async with attempt(upstream.answer) as it:
-        delivering = asyncio.create_task(it.deliver())
-        await until(lambda: it.seller.upstream.requests)
-        await it.lose()
-        upstream.gate.set()
-        failed = await delivering
-        assert failed is not None
-        assert (failed.fault, failed.state) == (DeliveryFault.LOST, PaymentState.PAID)
-        assert it.buyer == RecordedResponse()
-        assert (await it.row()).state is PaymentState.PAID
+    async with attempt(drops()) as it:
+        for kind, body in product((b"text/plain", b"text/event-stream"), (b"sunny", b"x" * 90_000)):
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n\r\n" % kind
+            upstream = GatedUpstream(b"", head + b"data: " + body + b"\n\n")
+            it.seller.upstream.answer = upstream.answer
+            it.seller.upstream.requests.clear()
+            delivering = asyncio.create_task(it.deliver())
+            await until(lambda: it.seller.upstream.requests)
+            await it.lose()
+            upstream.gate.set()
+            failed = await delivering
+            assert failed is not None
+            assert (failed.fault, failed.state) == (DeliveryFault.LOST, PaymentState.PAID), kind
+            assert it.buyer == RecordedResponse()
+            assert (await it.row()).state is PaymentState.PAID
+            await it.pay_again()
 
 
 async def test_attempt_that_was_lost_within_a_body_is_cut(attempt: Attempt) -> None:

@@ -195,29 +195,27 @@ async def test_slug_of_a_name_is_suggested(seller: Seller) -> None:
         assert refusal(await seller.send("GET", f"/slug{query}")) == (400, "invalid_name")
 
 
-@pytest.mark.parametrize(
-    ("value", "code", "member"),
-    [
-        ({}, "invalid_wrapper", "name"),
-        (REQUEST | {"amount": "1.5"}, "invalid_request", "amount"),
-        (REQUEST | {"amount": 10_000}, "invalid_request", "amount"),
-        (REQUEST | {"upstreamUrl": "http://api.example.com"}, "invalid_wrapper", "upstreamUrl"),
-        (REQUEST | {"amount": "10000\n"}, "invalid_request", "amount"),
-        (REQUEST | {"payTo": REQUEST["payTo"] + "\n"}, "invalid_request", "payTo"),
-        (REQUEST | {"unknown": 1}, "invalid_request", ""),
-        (REQUEST | {"requestsPerMinute": 0}, "invalid_request", "requestsPerMinute"),
-        (REQUEST | {"slug": "Weather"}, "invalid_wrapper", "slug"),
-        (REQUEST | {"routes": [{"method": "HEAD", "path": "/a"}]}, "invalid_request", _METHOD),
-    ],
+INVALID: Final[tuple[tuple[object, str, str], ...]] = (
+    ({}, "invalid_wrapper", "name"),
+    (REQUEST | {"amount": "1.5"}, "invalid_request", "amount"),
+    (REQUEST | {"amount": 10_000}, "invalid_request", "amount"),
+    (REQUEST | {"upstreamUrl": "http://api.example.com"}, "invalid_wrapper", "upstreamUrl"),
+    (REQUEST | {"amount": "10000\n"}, "invalid_request", "amount"),
+    (REQUEST | {"payTo": REQUEST["payTo"] + "\n"}, "invalid_request", "payTo"),
+    (REQUEST | {"unknown": 1}, "invalid_request", ""),
+    (REQUEST | {"requestsPerMinute": 0}, "invalid_request", "requestsPerMinute"),
+    (REQUEST | {"slug": "Weather"}, "invalid_wrapper", "slug"),
+    (REQUEST | {"routes": [{"method": "HEAD", "path": "/a"}]}, "invalid_request", _METHOD),
 )
-async def test_member_that_breaks_a_rule_is_named_in_the_refusal(
-    seller: Seller, value: object, code: str, member: str
-) -> None:
-    answer = await seller.send("POST", value=value)
-    assert refusal(answer) == (400, code)
-    error = answer.json()["error"]
-    assert error.get("details", {}).get("field", "") == member
-    assert (f"Look at {member}." in error["message"]) is bool(member)
+
+
+async def test_member_that_breaks_a_rule_is_named_in_the_refusal(seller: Seller) -> None:
+    for row, (value, code, member) in enumerate(INVALID):
+        answer = await seller.send("POST", value=value)
+        assert refusal(answer) == (400, code), row
+        error = answer.json()["error"]
+        assert error.get("details", {}).get("field", "") == member
+        assert (f"Look at {member}." in error["message"]) is bool(member)
 
 
 async def test_taken_slug_is_a_conflict(seller: Seller, database: Database) -> None:

@@ -4,7 +4,9 @@ import asyncio
 import gzip
 import random
 from collections.abc import AsyncIterator
+from itertools import product
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -23,7 +25,8 @@ from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddres
 from support.awake_loop import AwakeLoop
 from support.loop_time import LaterTime
 from support.outbound import LOOPBACK, SELLER, URL, seller
-from support.upstream import answers, breaks_off, drips, drops, says, upstream
+from support.table_rows import in_row
+from support.upstream import Answer, answers, breaks_off, drips, drops, says, upstream
 
 METHODS = ("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "POST", "PATCH")
 
@@ -94,16 +97,15 @@ async def test_interrupted_request_body_is_never_complete_for_the_upstream(
     assert unknown.value.reason is expected
 
 
-@pytest.mark.parametrize("method", METHODS)
-async def test_request_is_not_retried_when_the_connection_drops(
-    tmp_path: Path, method: str
-) -> None:
+async def test_request_is_not_retried_when_the_connection_drops(tmp_path: Path) -> None:
     async with seller(tmp_path, drops()) as at:
-        with pytest.raises(CallOutcomeUnknown) as unknown:
-            await at.call(OutboundRequest(URL, method=method))
+        for method in METHODS:
+            with in_row(method), pytest.raises(CallOutcomeUnknown) as unknown:
+                await at.call(OutboundRequest(URL, method=method))
+            assert unknown.value.reason is UnknownOutcomeReason.DROPPED, method
         await asyncio.sleep(0.05)  # a second try would come at once
-    assert unknown.value.reason is UnknownOutcomeReason.DROPPED
-    assert (len(at.upstream.requests), at.upstream.connections) == (1, 1)
+    asked = [request.split(b" ")[0].decode() for request in at.upstream.requests]
+    assert (tuple(asked), at.upstream.connections) == (METHODS, len(METHODS))
 
 
 async def test_truncated_response_body_is_an_unknown_outcome(tmp_path: Path) -> None:
@@ -122,33 +124,34 @@ _ENDLESS_HEADS = {
 }
 
 
-@pytest.mark.parametrize("resets", [False, True], ids=["ends", "resets"])
-@pytest.mark.parametrize("size", [4, 200_000])
-@pytest.mark.parametrize("head", _ENDLESS_HEADS)
 async def test_response_that_ends_with_its_connection_needs_the_closure_alert(
-    tmp_path: Path, head: str, size: int, resets: bool
+    tmp_path: Path,
 ) -> None:
     """Control: with the alert the same bytes are whole."""
-    raw = f"HTTP/1.1 200 OK\r\n{_ENDLESS_HEADS[head]}\r\n".encode() + b"x" * size
-    async with seller(tmp_path, breaks_off(raw, resets=resets)) as at:
-        with pytest.raises(CallOutcomeUnknown) as unknown:
-            await at.call()
-        assert unknown.value.reason is UnknownOutcomeReason.DROPPED
-        at.upstream.answer = says(raw)
-        assert (await at.call()).body == b"x" * size
+    async with seller(tmp_path, drops()) as at:
+        for head, size in product(_ENDLESS_HEADS, (4, 200_000)):
+            raw = f"HTTP/1.1 200 OK\r\n{_ENDLESS_HEADS[head]}\r\n".encode() + b"x" * size
+            for resets in (False, True):
+                at.upstream.answer = breaks_off(raw, resets=resets)
+                with in_row((head, size, resets)):
+                    with pytest.raises(CallOutcomeUnknown) as unknown:
+                        await at.call()
+                    assert unknown.value.reason is UnknownOutcomeReason.DROPPED
+            at.upstream.answer = says(raw)
+            with in_row((head, size)):
+                assert (await at.call()).body == b"x" * size
 
 
-@pytest.mark.parametrize("declared", [True, False])
-async def test_response_body_over_the_limit_is_refused(tmp_path: Path, declared: bool) -> None:
+async def test_response_body_over_the_limit_is_refused(tmp_path: Path) -> None:
+    """Whether its length is declared or not."""
     big = b"x" * 1001
-    served = (
-        answers(big) if declared else says(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + big)
-    )
-    async with seller(tmp_path, served) as at:
-        with pytest.raises(CallOutcomeUnknown) as unknown:
-            await at.call(OutboundRequest(URL, max_answer_bytes=1000))
-        assert unknown.value.reason is UnknownOutcomeReason.TOO_LARGE
-        assert len((await at.call(OutboundRequest(URL, max_answer_bytes=1001))).body) == 1001
+    undeclared = says(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + big)
+    async with seller(tmp_path, drops()) as at:
+        for at.upstream.answer in (answers(big), undeclared):
+            with pytest.raises(CallOutcomeUnknown) as unknown:
+                await at.call(OutboundRequest(URL, max_answer_bytes=1000))
+            assert unknown.value.reason is UnknownOutcomeReason.TOO_LARGE
+            assert len((await at.call(OutboundRequest(URL, max_answer_bytes=1001))).body) == 1001
 
 
 async def test_endless_response_body_is_read_up_to_the_limit(tmp_path: Path) -> None:
@@ -170,55 +173,47 @@ async def test_response_body_is_not_decompressed(tmp_path: Path) -> None:
         assert (await at.call(OutboundRequest(URL, max_answer_bytes=len(bomb)))).body == bomb
 
 
-@pytest.mark.parametrize(
-    "slow",
-    [
-        drips(b"", every_s=0.05),
-        drips(b"X-A: b\r\n", head=b"HTTP/1.1 200 OK\r\n"),
-        drips(b"x", head=b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n"),
-        drips(b"HTTP/1.1 100 Continue\r\n\r\n" * 50, every_s=0),
-    ],
-    ids=["silence", "headers", "body", "hints"],
-)
-async def test_deadline_holds_for_a_slow_response(tmp_path: Path, slow: object) -> None:
-    async with seller(tmp_path, slow) as at:  # type: ignore[arg-type] # an Answer
-        awake = AwakeLoop(asyncio.get_running_loop())
-        with pytest.raises(CallOutcomeUnknown) as unknown:
-            await at.call(OutboundRequest(URL, deadline_s=1))
-        passed_s = awake.time()
-        awake.close()
-    assert unknown.value.reason is UnknownOutcomeReason.DEADLINE
-    assert passed_s < 2.1
+_SLOW: Final = {
+    "silence": drips(b"", every_s=0.05),
+    "headers": drips(b"X-A: b\r\n", head=b"HTTP/1.1 200 OK\r\n"),
+    "body": drips(b"x", head=b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n"),
+    "hints": drips(b"HTTP/1.1 100 Continue\r\n\r\n" * 50, every_s=0),
+}
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"HTTP/1.1 200 OK\r\nX-A: " + b"a" * 40_000 + b"\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\n" + b"X-A: b\r\n" * 101 + b"\r\n",
-        b"HTTP/1.1 200 " + b"OK" * 20_000 + b"\r\n\r\n",
-        b"nothing of HTTP\r\n\r\n",
-        b"HTTP/1.1 20x OK\r\n\r\n",
-        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-    ],
-    ids=[
-        "long header",
-        "many headers",
-        "long reason",
-        "other",
-        "status",
-        "upgrade",
-        "minus",
-        "two",
-    ],
-)
-async def test_malformed_response_is_an_unknown_outcome(tmp_path: Path, raw: bytes) -> None:
-    async with seller(tmp_path, says(raw)) as at:
-        with pytest.raises(CallOutcomeUnknown):
-            await at.call()
-    assert at.upstream.connections == 1
+async def test_deadline_holds_for_a_slow_response(tmp_path: Path) -> None:
+    async def call(row: str, answer: Answer) -> None:
+        async with seller(tmp_path, answer) as at:
+            awake = AwakeLoop(asyncio.get_running_loop())
+            with in_row(row), pytest.raises(CallOutcomeUnknown) as unknown:
+                await at.call(OutboundRequest(URL, deadline_s=1))
+            passed_s = awake.time()
+            awake.close()
+        assert unknown.value.reason is UnknownOutcomeReason.DEADLINE, row
+        assert passed_s < 2.1, row
+
+    await asyncio.gather(*(call(row, answer) for row, answer in _SLOW.items()))
+
+
+_MALFORMED: Final = {
+    "long header": b"HTTP/1.1 200 OK\r\nX-A: " + b"a" * 40_000 + b"\r\n\r\n",
+    "many headers": b"HTTP/1.1 200 OK\r\n" + b"X-A: b\r\n" * 101 + b"\r\n",
+    "long reason": b"HTTP/1.1 200 " + b"OK" * 20_000 + b"\r\n\r\n",
+    "other": b"nothing of HTTP\r\n\r\n",
+    "status": b"HTTP/1.1 20x OK\r\n\r\n",
+    "upgrade": b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+    "minus": b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+    "two": b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+}
+
+
+async def test_malformed_response_is_an_unknown_outcome(tmp_path: Path) -> None:
+    async with seller(tmp_path, drops()) as at:
+        for row, raw in _MALFORMED.items():
+            at.upstream.answer = says(raw)
+            with in_row(row), pytest.raises(CallOutcomeUnknown):
+                await at.call()
+    assert at.upstream.connections == len(_MALFORMED)
 
 
 async def test_deadline_moves_while_nobody_waits_for_the_body(
@@ -290,40 +285,40 @@ async def test_closed_client_sends_nothing(tmp_path: Path) -> None:
     assert unsent.value.reason is NotSentReason.CLOSED
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        ("Host", "other.example.com"),
-        ("Transfer-Encoding", "chunked"),
-        ("content-length", "5"),
-        ("Connection", "X-Key"),
-        ("Proxy-Authorization", "Basic x"),
-        ("X-A", "b\r\nX-C: d"),
-        ("X-A", "b\0"),
-        ("X-A", "bé"),
-        ("X-A ", "b"),
-        ("X:A", "b"),
-        ("", "b"),
-        ("X-A", " b"),
-        ("X-A", "b" * 70_000),
-    ],
+_REFUSED_HEADERS: Final = (
+    ("Host", "other.example.com"),
+    ("Transfer-Encoding", "chunked"),
+    ("content-length", "5"),
+    ("Connection", "X-Key"),
+    ("Proxy-Authorization", "Basic x"),
+    ("X-A", "b\r\nX-C: d"),
+    ("X-A", "b\0"),
+    ("X-A", "bé"),
+    ("X-A ", "b"),
+    ("X:A", "b"),
+    ("", "b"),
+    ("X-A", " b"),
+    ("X-A", "b" * 70_000),
 )
-async def test_reserved_or_malformed_header_is_refused(
-    tmp_path: Path, header: tuple[str, str]
-) -> None:
+
+
+async def test_reserved_or_malformed_header_is_refused(tmp_path: Path) -> None:
     async with seller(tmp_path, answers()) as at:
-        with pytest.raises(CallRefused) as refused:
-            await at.call(OutboundRequest(URL, headers=(header,)))
-    assert refused.value.reason is CallRefusalReason.HEADER
+        for header in _REFUSED_HEADERS:
+            with in_row((header[0], header[1][:20])):
+                with pytest.raises(CallRefused) as refused:
+                    await at.call(OutboundRequest(URL, headers=(header,)))
+                assert refused.value.reason is CallRefusalReason.HEADER
     assert at.upstream.connections == 0
 
 
-@pytest.mark.parametrize("method", ["CONNECT", "TRACE", "get", "GET ", "GET / HTTP/1.1\r\n", ""])
-async def test_unlisted_method_is_refused(tmp_path: Path, method: str) -> None:
+async def test_unlisted_method_is_refused(tmp_path: Path) -> None:
     async with seller(tmp_path, answers()) as at:
-        with pytest.raises(CallRefused) as refused:
-            await at.call(OutboundRequest(URL, method=method))
-    assert refused.value.reason is CallRefusalReason.METHOD
+        for method in ("CONNECT", "TRACE", "get", "GET ", "GET / HTTP/1.1\r\n", ""):
+            with in_row(method):
+                with pytest.raises(CallRefused) as refused:
+                    await at.call(OutboundRequest(URL, method=method))
+                assert refused.value.reason is CallRefusalReason.METHOD
     assert at.upstream.connections == 0
 
 

@@ -6,10 +6,11 @@ The server makes the records of TLS by hand, so that it ends a connection as it 
 import asyncio
 import secrets
 import ssl
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 import pytest
@@ -26,6 +27,7 @@ OK: Final = "HTTP/1.1 200 OK\r\n"
 CHUNKS: Final = b"4\r\nhalf\r\n0\r\n\r\n"
 LOOPS: Final = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 VERSIONS: Final = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
+DROPPED: Final = UnknownOutcomeReason.DROPPED
 
 
 @pytest.fixture(scope="module")
@@ -163,94 +165,117 @@ async def read_late(authority: Authority, script: Script) -> bytes | UnknownOutc
     return body
 
 
-def run(loop: str, coroutine: Coroutine[Any, Any, object]) -> object:
-    """Run it by a loop of that kind, in a thread: this one has the loop of all tests.
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A script, and what its reader gets: a body, or why there is none."""
 
-    Production has uvloop.
+    script: Script
+    expected: bytes | UnknownOutcomeReason
+    reader: Callable[[Authority, Script], Awaitable[bytes | UnknownOutcomeReason]] = read
+
+
+def find_faults(loop: str, authority: Authority, rows: Mapping[object, Row]) -> list[str]:
+    """Read all rows at once by a loop of that kind; return those that end otherwise.
+
+    In a thread: this one has the loop of all tests. Production has uvloop.
     """
 
-    def run_here() -> object:
+    async def read_all() -> list[bytes | UnknownOutcomeReason]:
+        return await asyncio.gather(*(row.reader(authority, row.script) for row in rows.values()))
+
+    def run_here() -> list[bytes | UnknownOutcomeReason]:
         with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
-            return runner.run(coroutine)
+            return runner.run(read_all())
 
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(run_here).result()
+        ends = pool.submit(run_here).result()
+    return [
+        f"{name}: {end!r:.60}"
+        for (name, row), end in zip(rows.items(), ends, strict=True)
+        if end != row.expected
+    ]
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("version", VERSIONS, ids=lambda each: each.name)
-@pytest.mark.parametrize("body", [b"", b"half", b"x" * 200_000], ids=["empty", "short", "long"])
 def test_body_without_an_end_of_its_own_is_whole_with_the_closure_alert_alone(
-    authority: Authority, body: bytes, version: ssl.TLSVersion, loop: str
+    authority: Authority, loop: str
 ) -> None:
-    raw = f"{OK}\r\n".encode() + body
-    for end, expected in (
-        (fails, UnknownOutcomeReason.DROPPED),
-        (leaves, UnknownOutcomeReason.DROPPED),
-        (closes, body),
-    ):
-        got = run(loop, read(authority, Script(raw, end, version=version)))
-        assert got == expected, end.__name__
+    bodies, raw = (b"", b"half", b"x" * 200_000), f"{OK}\r\n".encode()
+    rows: dict[object, Row] = {
+        (len(body), version.name, end.__name__): Row(
+            Script(raw + body, end, version=version), body if end is closes else DROPPED
+        )
+        for body, version, end in product(bodies, VERSIONS, (fails, leaves, closes))
+    }
+    assert find_faults(loop, authority, rows) == []
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize(
-    "coding",
-    ["chunked\t", "gzip,\r\n chunked", "chunked\r\n ", "chunked\x0b", "chun\u212aed", "gzip"],
-    ids=["tab", "folded", "folded end", "vertical tab", "Kelvin", "no chunks"],
-)
 def test_coding_that_the_parser_does_not_take_for_chunks_ends_no_body(
-    authority: Authority, coding: str, loop: str
+    authority: Authority, loop: str
 ) -> None:
-    raw = f"{OK}Transfer-Encoding: {coding}\r\n\r\n".encode() + CHUNKS
-    assert run(loop, read(authority, Script(raw, leaves))) is UnknownOutcomeReason.DROPPED
+    codings = (
+        "chunked\t",
+        "gzip,\r\n chunked",
+        "chunked\r\n ",
+        "chunked\x0b",
+        "chun\u212aed",
+        "gzip",
+    )
+    rows: dict[object, Row] = {
+        coding: Row(
+            Script(f"{OK}Transfer-Encoding: {coding}\r\n\r\n".encode() + CHUNKS, leaves), DROPPED
+        )
+        for coding in codings
+    }
+    assert find_faults(loop, authority, rows) == []
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize(
-    ("fields", "body", "expected"),
-    [
-        ("Transfer-Encoding: chunked", CHUNKS, b"half"),
-        ("Transfer-Encoding: Chunked\r\nTransfer-Encoding:", CHUNKS, b"half"),
-        ("Transfer-Encoding : chunked", CHUNKS, b"half"),
-        ("Content-Length: 4", b"half", b"half"),
-        ("Content-Length : 4", b"half", b"half"),
-        ("Transfer-Encoding: chunked", b"0\r\n\r\n", b""),
-        ("Content-Length: 0", b"", b""),
-    ],
-)
 def test_body_with_an_end_of_its_own_needs_no_closure_alert(
-    authority: Authority, fields: str, body: bytes, expected: bytes, loop: str
+    authority: Authority, loop: str
 ) -> None:
-    raw = f"{OK}{fields}\r\n\r\n".encode() + body
-    assert run(loop, read(authority, Script(raw, leaves))) == expected
+    table = (
+        (f"{OK}Transfer-Encoding: chunked", CHUNKS, b"half"),
+        (f"{OK}Transfer-Encoding: Chunked\r\nTransfer-Encoding:", CHUNKS, b"half"),
+        (f"{OK}Transfer-Encoding : chunked", CHUNKS, b"half"),
+        (f"{OK}Content-Length: 4", b"half", b"half"),
+        (f"{OK}Content-Length : 4", b"half", b"half"),
+        (f"{OK}Transfer-Encoding: chunked", b"0\r\n\r\n", b""),
+        (f"{OK}Content-Length: 0", b"", b""),
+        ("HTTP/1.1 204 No Content", b"", b""),
+    )
+    rows: dict[object, Row] = {
+        (head, body): Row(Script(f"{head}\r\n\r\n".encode() + body, leaves), expected)
+        for head, body, expected in table
+    }
+    assert find_faults(loop, authority, rows) == []
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_response_without_content_needs_no_closure_alert(authority: Authority, loop: str) -> None:
-    raw = b"HTTP/1.1 204 No Content\r\n\r\n"
-    assert run(loop, read(authority, Script(raw, leaves))) == b""
-
-
-@pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("end", [closes, leaves], ids=lambda each: each.__name__)
 def test_reader_that_waits_for_a_malformed_body_fails_with_its_connection(
-    authority: Authority, end: Callable[[TlsPeer], None], loop: str
+    authority: Authority, loop: str
 ) -> None:
     first = f"{OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n".encode()
-    script = Script(first, end, later=b"zz\r\nxx", pause_s=0.3)
-    assert run(loop, read(authority, script)) is UnknownOutcomeReason.DROPPED
+    rows: dict[object, Row] = {
+        end.__name__: Row(Script(first, end, later=b"zz\r\nxx", pause_s=0.3), DROPPED)
+        for end in (closes, leaves)
+    }
+    assert find_faults(loop, authority, rows) == []
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("end", [closes, leaves], ids=lambda each: each.__name__)
 def test_stream_of_small_chunks_is_whole_for_a_slow_reader_whose_server_has_left(
-    authority: Authority, end: Callable[[TlsPeer], None], loop: str
+    authority: Authority, loop: str
 ) -> None:
     """The parser pauses behind 1,024 chunks that nobody has read, here at the end of a record."""
     head, chunk = f"{OK}Transfer-Encoding: chunked\r\n\r\n".encode(), b"5\r\ntoken\r\n"
-    script = Script(head + 1_025 * chunk, end, later=20 * chunk + b"0\r\n\r\n", pause_s=0.2)
-    assert run(loop, read_late(authority, script)) == 1_045 * b"token"
+    first, later = head + 1_025 * chunk, 20 * chunk + b"0\r\n\r\n"
+    rows: dict[object, Row] = {
+        end.__name__: Row(Script(first, end, later, pause_s=0.2), 1_045 * b"token", read_late)
+        for end in (closes, leaves)
+    }
+    assert find_faults(loop, authority, rows) == []
 
 
 def framed(framing: str, size: int) -> bytes:
@@ -268,23 +293,21 @@ def framed(framing: str, size: int) -> bytes:
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize(
-    ("size", "kept"), [(40_000, 0), (48_000, 8_000)], ids=["at once", "in two parts"]
-)
-@pytest.mark.parametrize("end", [closes, leaves], ids=lambda each: each.__name__)
-@pytest.mark.parametrize("framing", ["length", "chunks", "connection"])
 def test_response_is_whole_for_a_slow_reader_whose_server_has_left(
-    authority: Authority,
-    framing: str,
-    end: Callable[[TlsPeer], None],
-    size: int,
-    kept: int,
-    loop: str,
+    authority: Authority, loop: str
 ) -> None:
-    """Most servers close the connection behind a response, and buyers may be slower than they."""
-    raw = framed(framing, size)
-    cut = len(raw) - kept
-    script = Script(raw[:cut], end, later=raw[cut:], pause_s=0.2 if kept else 0)
-    is_whole = framing != "connection" or end is closes
-    expected = b"x" * size if is_whole else UnknownOutcomeReason.DROPPED
-    assert run(loop, read_late(authority, script)) == expected
+    """Most servers close the connection behind a response, and buyers may be slower than they.
+
+    It comes at once, or in two parts.
+    """
+    rows: dict[object, Row] = {}
+    for framing, end, (size, kept) in product(
+        ("length", "chunks", "connection"), (closes, leaves), ((40_000, 0), (48_000, 8_000))
+    ):
+        raw = framed(framing, size)
+        cut = len(raw) - kept
+        script = Script(raw[:cut], end, later=raw[cut:], pause_s=0.2 if kept else 0)
+        is_whole = framing != "connection" or end is closes
+        expected = b"x" * size if is_whole else DROPPED
+        rows[framing, end.__name__, size] = Row(script, expected, read_late)
+    assert find_faults(loop, authority, rows) == []

@@ -18,6 +18,7 @@ from farebox.stellar.simulation import (
 )
 from support.contract_calls import address, invocation, invoke
 from support.payments import Draft, encoded
+from support.table_rows import in_row
 
 STRANGER = Keypair.random()
 NO_CONTRACT = StrKey.encode_contract(bytes([9]) * 32)
@@ -73,23 +74,21 @@ async def draft_of(rpc: HttpSorobanRpc, scene: Scene) -> Draft:
     )
 
 
-@pytest.mark.parametrize(("error", "sample"), ERRORS.items(), ids=ERRORS)
 async def test_host_errors_of_the_real_host_are_classified(
-    devnet: Devnet,
-    rpc: HttpSorobanRpc,
-    error: str,
-    sample: tuple[Make, SimulationErrorKind],
+    devnet: Devnet, rpc: HttpSorobanRpc
 ) -> None:
     scene = await devnet.scene(payers=1, payees=1)
-    make, kind = sample
-    answer = await rpc.simulate(encoded(make(await draft_of(rpc, scene), scene)))
-    text = answer.result["error"]
-    assert isinstance(text, str)
-    assert text.partition("\n")[0] == f"HostError: Error({error})"
-    assert classify_simulation_error(text) is kind
-    refused = read_simulation(answer.result)
-    assert isinstance(refused, SimulationRefused)
-    assert refused.entry_is_missing == (kind is MISSING)
+    draft = await draft_of(rpc, scene)
+    for error, (make, kind) in ERRORS.items():
+        with in_row(error):
+            answer = await rpc.simulate(encoded(make(draft, scene)))
+            text = answer.result["error"]
+            assert isinstance(text, str)
+            assert text.partition("\n")[0] == f"HostError: Error({error})"
+            assert classify_simulation_error(text) is kind
+            refused = read_simulation(answer.result)
+            assert isinstance(refused, SimulationRefused)
+            assert refused.entry_is_missing == (kind is MISSING)
 
 
 async def test_missing_account_of_an_authorization_is_a_missing_entry(

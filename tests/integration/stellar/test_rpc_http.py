@@ -28,6 +28,7 @@ from support.scripted_node import (
     result,
     silent,
 )
+from support.table_rows import in_row
 from support.waiting import until
 
 SENT = {"status": "PENDING", "hash": "ab" * 32, "latestLedger": 7}
@@ -79,26 +80,16 @@ async def test_send_is_certainly_not_sent_by_a_closed_client() -> None:
 
 
 async def test_send_is_certainly_not_sent_when_no_connection_is_free_in_time() -> None:
+    """The node was not called either."""
     async with ScriptedNode([silent]) as node:
         rpc = HttpSorobanRpc(Network.TESTNET, Secret(node.url), timeout_s=1, max_connections=1)
         async with rpc:
             both = (rpc.send("AAAA"), rpc.send("BBBB"))
             ended = await asyncio.gather(*both, return_exceptions=True)
     outages = [end for end in ended if isinstance(end, RpcUnavailable)]
-    assert sorted(outage.certainly_not_sent for outage in outages) == [False, True]
+    ends_of = [(outage.certainly_not_sent, outage.node_was_called) for outage in outages]
+    assert sorted(ends_of) == [(False, True), (True, False)]
     assert len(node.requests) == 1
-
-
-async def test_send_without_a_free_connection_did_not_call_the_node() -> None:
-    async with ScriptedNode([silent]) as node:
-        rpc = HttpSorobanRpc(Network.TESTNET, Secret(node.url), timeout_s=1, max_connections=1)
-        async with rpc:
-            both = (rpc.send("AAAA"), rpc.send("BBBB"))
-            ended = await asyncio.gather(*both, return_exceptions=True)
-    assert sorted(end.node_was_called for end in ended if isinstance(end, RpcUnavailable)) == [
-        False,
-        True,
-    ]
 
 
 async def test_simulations_do_not_use_the_connections_of_other_calls() -> None:
@@ -117,43 +108,38 @@ async def test_simulations_do_not_use_the_connections_of_other_calls() -> None:
             await asyncio.gather(*slow, return_exceptions=True)
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        pytest.param(dropped, id="reset after the request was read"),
-        pytest.param(cut_short, id="closed in the middle of the answer"),
-        pytest.param(
-            raw(b"", status="429 Too Many Requests", headers="Retry-After: 1\r\n"), id="429"
-        ),
-        pytest.param(raw(b"oops", status="500 Internal Server Error"), id="500"),
-        pytest.param(raw(b"<html>", status="502 Bad Gateway"), id="502"),
-        pytest.param(raw(b"", status="503 Service Unavailable"), id="503"),
-        pytest.param(raw(b"", status="204 No Content"), id="204"),
-        pytest.param(raw(b'{"jsonrpc":"2.0","id":1,"resul'), id="broken JSON"),
-        pytest.param(raw(b"\xff\xfe\x00"), id="no JSON at all"),
-        pytest.param(raw(b"[" * 100_000), id="JSON nested without end"),
-        pytest.param(raw(b"{}"), id="neither result nor error"),
-        pytest.param(raw(b'{"jsonrpc":"2.0","id":1,"result":null}'), id="a null result"),
-        pytest.param(
-            raw(b'{"id":2,"result":{"status":"PENDING","hash":"","latestLedger":7}}'),
-            id="the answer to another request",
-        ),
-        pytest.param(raw(b'{"jsonrpc":"2.0","id":1,"result":[]}'), id="a list for a result"),
-        pytest.param(raw(b"{}", headers="Content-Encoding: gzip\r\n"), id="a compressed answer"),
-        pytest.param(raw(b"", headers="X: " + "y" * 20_000 + "\r\n"), id="an endless header"),
-        pytest.param(fault(-32603, "internal"), id="a JSON-RPC error"),
-        pytest.param(result({**SENT, "status": "LOST"}), id="an unknown status"),
-        pytest.param(result({**SENT, "latestLedger": "7"}), id="a text for a number"),
-        pytest.param(result({**SENT, "hash": 7}), id="a number for a text"),
-    ],
-)
-async def test_send_is_not_retried_and_unknown_after_a_failure_behind_the_request(
-    act: Act,
-) -> None:
-    async with ScriptedNode([act]) as node:
-        outage = await outage_of_send(node.url)
-    assert not outage.certainly_not_sent
-    assert len(node.requests) == 1
+FAILURES: dict[str, Act] = {
+    "reset after the request was read": dropped,
+    "closed in the middle of the answer": cut_short,
+    "429": raw(b"", status="429 Too Many Requests", headers="Retry-After: 1\r\n"),
+    "500": raw(b"oops", status="500 Internal Server Error"),
+    "502": raw(b"<html>", status="502 Bad Gateway"),
+    "503": raw(b"", status="503 Service Unavailable"),
+    "204": raw(b"", status="204 No Content"),
+    "broken JSON": raw(b'{"jsonrpc":"2.0","id":1,"resul'),
+    "no JSON at all": raw(b"\xff\xfe\x00"),
+    "JSON nested without end": raw(b"[" * 100_000),
+    "neither result nor error": raw(b"{}"),
+    "a null result": raw(b'{"jsonrpc":"2.0","id":1,"result":null}'),
+    "the answer to another request": raw(
+        b'{"id":2,"result":{"status":"PENDING","hash":"","latestLedger":7}}'
+    ),
+    "a list for a result": raw(b'{"jsonrpc":"2.0","id":1,"result":[]}'),
+    "a compressed answer": raw(b"{}", headers="Content-Encoding: gzip\r\n"),
+    "an endless header": raw(b"", headers="X: " + "y" * 20_000 + "\r\n"),
+    "a JSON-RPC error": fault(-32603, "internal"),
+    "an unknown status": result({**SENT, "status": "LOST"}),
+    "a text for a number": result({**SENT, "latestLedger": "7"}),
+    "a number for a text": result({**SENT, "hash": 7}),
+}
+
+
+async def test_send_is_not_retried_and_unknown_after_a_failure_behind_the_request() -> None:
+    async with ScriptedNode(list(FAILURES.values())) as node:
+        for number, row in enumerate(FAILURES, start=1):
+            with in_row(row):
+                outage = await outage_of_send(node.url)
+                assert (outage.certainly_not_sent, len(node.requests)) == (False, number)
 
 
 async def test_send_is_not_retried_when_the_connection_is_reset_unread() -> None:
@@ -179,12 +165,12 @@ async def test_read_is_not_retried_when_the_connection_drops() -> None:
     assert len(node.requests) == 1
 
 
-@pytest.mark.parametrize("act", [silent, dripping], ids=["no answer", "an answer that drips"])
-async def test_send_times_out_at_the_deadline_of_a_slow_node(act: Act) -> None:
-    async with ScriptedNode([act]) as node:
-        outage = await outage_of_send(node.url, timeout_s=1)
-    assert not outage.certainly_not_sent
-    assert outage.message.endswith("no answer came in time")
+async def test_send_times_out_at_the_deadline_of_a_slow_node() -> None:
+    async with ScriptedNode([silent]) as mute, ScriptedNode([dripping]) as slow:
+        both = [outage_of_send(each.url, timeout_s=1) for each in (mute, slow)]
+        for outage in await asyncio.gather(*both):
+            assert not outage.certainly_not_sent
+            assert outage.message.endswith("no answer came in time")
 
 
 async def test_a_redirect_is_not_followed() -> None:
@@ -219,30 +205,29 @@ def unresolvable(url: str) -> str:
     return url.replace("127.0.0.1", "node.invalid")
 
 
-@pytest.mark.parametrize(
-    ("act", "change"),
-    [
-        (raw(b"", status="500 Oops"), str),
-        (dropped, str),
-        (raw(b"not json key-4f1c9e"), str),
-        (fault(-32000, "bad key-4f1c9e"), str),
-        (raw(b"", headers="X: " + "y" * 20_000 + "\r\n"), str),
-        (silent, unresolvable),
-        (silent, lambda url: url.replace("http://", "http:/\x00/")),
-    ],
-    ids=["status", "drop", "garbled", "error", "header", "no such name", "no address at all"],
-)
-async def test_outage_and_its_traceback_do_not_contain_the_url(
-    act: Act, change: Callable[[str], str]
-) -> None:
-    async with ScriptedNode([act]) as node:
-        outage = await outage_of_send(change(node.url))
-        text = "".join(traceback.format_exception(outage)) + repr(outage)
-        assert "key-4f1c9e" not in text
-        assert str(node.port) not in text
-        assert "invalid" not in text
-        assert outage.__cause__ is None
-        assert outage.__context__ is None
+LEAKS: dict[str, tuple[Act, Callable[[str], str]]] = {
+    "status": (raw(b"", status="500 Oops"), str),
+    "drop": (dropped, str),
+    "garbled": (raw(b"not json key-4f1c9e"), str),
+    "error": (fault(-32000, "bad key-4f1c9e"), str),
+    "header": (raw(b"", headers="X: " + "y" * 20_000 + "\r\n"), str),
+    "no such name": (silent, unresolvable),
+    "no address at all": (silent, lambda url: url.replace("http://", "http:/\x00/")),
+}
+
+
+async def test_outage_and_its_traceback_do_not_contain_the_url() -> None:
+    async with ScriptedNode() as node:
+        for row, (act, change) in LEAKS.items():
+            node.script[:] = [act]
+            with in_row(row):
+                outage = await outage_of_send(change(node.url))
+                text = "".join(traceback.format_exception(outage)) + repr(outage)
+                assert "key-4f1c9e" not in text
+                assert str(node.port) not in text
+                assert "invalid" not in text
+                assert outage.__cause__ is None
+                assert outage.__context__ is None
 
 
 async def test_configured_authority_is_trusted(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Every method returns its response as a value and raises on a malformed one."""
 
 import base64
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,7 +23,6 @@ from farebox.stellar.rpc import (
 )
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from support.scripted_node import (
-    Act,
     ReceivedRequest,
     answering,
     fault,
@@ -31,6 +30,9 @@ from support.scripted_node import (
     result,
     scripted_rpc,
 )
+from support.table_rows import in_row
+
+Call = Callable[[HttpSorobanRpc], Awaitable[object]]
 
 HASH, OTHER_HASH = "ab" * 32, "cd" * 32
 ACCOUNT = Address(Keypair.random().public_key)
@@ -91,15 +93,16 @@ async def test_simulate_returns_the_nodes_result() -> None:
     assert node.requests[0].call["params"] == {"transaction": "AAAA", "authMode": "enforce"}
 
 
-@pytest.mark.parametrize("status", ["PENDING", "DUPLICATE", "TRY_AGAIN_LATER"])
-async def test_send_returns_no_result_code_for_an_accepted_or_deferred_envelope(
-    status: str,
-) -> None:
-    response = {**CLOSED, "status": status, "hash": HASH, "more": {"later": "versions"}}
-    async with scripted_rpc(result(response)) as (rpc, _):
-        answer = await rpc.send("AAAA")
-    assert (answer.status, answer.hash, answer.latest_ledger) == (SendStatus(status), HASH, 90)
-    assert answer.result_code is None
+async def test_send_returns_no_result_code_for_an_accepted_or_deferred_envelope() -> None:
+    more = {"more": {"later": "versions"}}
+    async with scripted_rpc() as (rpc, node):
+        for status in ("PENDING", "DUPLICATE", "TRY_AGAIN_LATER"):
+            node.script[:] = [result({**CLOSED, "status": status, "hash": HASH} | more)]
+            answer = await rpc.send("AAAA")
+            assert (answer.status, answer.hash, answer.latest_ledger) == (
+                SendStatus(status), HASH, 90,
+            )  # fmt: skip
+            assert answer.result_code is None
 
 
 async def test_send_returns_the_result_code_of_a_refused_envelope() -> None:
@@ -113,24 +116,22 @@ async def test_send_returns_the_result_code_of_a_refused_envelope() -> None:
     )
 
 
-@pytest.mark.parametrize(("shown_fee", "wanted"), [(5_200, 5_200), (0, None)])
-async def test_send_returns_the_required_fee_after_a_low_fee(
-    shown_fee: int, wanted: int | None
-) -> None:
-    refused = result_xdr(-9, fee=shown_fee)
-    response = {**CLOSED, "status": "ERROR", "hash": HASH, "errorResultXdr": refused}
-    async with scripted_rpc(result(response)) as (rpc, _):
-        answer = await rpc.send("AAAA")
-    assert (answer.result_code, answer.required_fee) == ("txINSUFFICIENT_FEE", wanted)
+async def test_send_returns_the_required_fee_after_a_low_fee() -> None:
+    async with scripted_rpc() as (rpc, node):
+        for shown_fee, wanted in ((5_200, 5_200), (0, None)):
+            refused = {"status": "ERROR", "errorResultXdr": result_xdr(-9, fee=shown_fee)}
+            node.script[:] = [result({**CLOSED, "hash": HASH} | refused)]
+            answer = await rpc.send("AAAA")
+            assert (answer.result_code, answer.required_fee) == ("txINSUFFICIENT_FEE", wanted)
 
 
-@pytest.mark.parametrize("extra", [{}, {"errorResultXdr": "!!"}, {"errorResultXdr": "AAAA"}])
-async def test_send_returns_no_result_code_for_an_unreadable_error_result(
-    extra: dict[str, str],
-) -> None:
-    response = {**CLOSED, "status": "ERROR", "hash": HASH, **extra}
-    async with scripted_rpc(result(response)) as (rpc, _):
-        assert (await rpc.send("AAAA")).result_code is None
+async def test_send_returns_no_result_code_for_an_unreadable_error_result() -> None:
+    unreadable = ("", "!!", "AAAA")
+    extras: list[dict[str, str]] = [{}, *({"errorResultXdr": each} for each in unreadable)]
+    async with scripted_rpc() as (rpc, node):
+        for extra in extras:
+            node.script[:] = [result({**CLOSED, "status": "ERROR", "hash": HASH, **extra})]
+            assert (await rpc.send("AAAA")).result_code is None, extra
 
 
 async def test_get_transaction_returns_a_confirmed_transaction() -> None:
@@ -179,32 +180,39 @@ async def test_get_transaction_returns_the_retained_ledgers_when_not_found() -> 
     )
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"txHash": OTHER_HASH},
-        {"txHash": HASH.upper()},
-        {"txHash": None},
-        {"status": "PENDING"},
-        {"resultXdr": None},
-        {"resultXdr": "AAAA"},
-        {"resultXdr": result_xdr(-1)},
-        {"status": "FAILED"},
-        {"events": None},
-        {"events": {"contractEventsXdr": ["AAAA"]}},
-        {"events": {"contractEventsXdr": [[7]]}},
-        {"ledger": "80"},
-        {"createdAt": 1779999900},
-        {"createdAt": "-1"},
-        {"createdAt": "9" * 18},
-        {"oldestLedger": None},
-    ],
-    ids=str,
+MALFORMED: tuple[dict[str, Any], ...] = (
+    {"txHash": OTHER_HASH},
+    {"txHash": HASH.upper()},
+    {"txHash": None},
+    {"status": "PENDING"},
+    {"resultXdr": None},
+    {"resultXdr": "AAAA"},
+    {"resultXdr": result_xdr(-1)},
+    {"status": "FAILED"},
+    {"events": None},
+    {"events": {"contractEventsXdr": ["AAAA"]}},
+    {"events": {"contractEventsXdr": [[7]]}},
+    {"ledger": "80"},
+    {"createdAt": 1779999900},
+    {"createdAt": "-1"},
+    {"createdAt": "9" * 18},
+    {"oldestLedger": None},
 )
-async def test_get_transaction_raises_on_a_malformed_response(change: dict[str, Any]) -> None:
-    async with scripted_rpc(result(found(**change))) as (rpc, _):
-        with pytest.raises(RpcUnavailable):
-            await rpc.get_transaction(HASH)
+
+
+async def raise_on_each(call: Call, values: Iterable[object]) -> None:
+    """Assert that a call raises on each result of the node."""
+    async with scripted_rpc() as (rpc, node):
+        for value in values:
+            node.script[:] = [result(value)]
+            with in_row(value), pytest.raises(RpcUnavailable):
+                await call(rpc)
+
+
+async def test_get_transaction_raises_on_a_malformed_response() -> None:
+    await raise_on_each(
+        lambda rpc: rpc.get_transaction(HASH), [found(**change) for change in MALFORMED]
+    )
 
 
 HEALTHY = {**CLOSED, "status": "healthy"}
@@ -236,11 +244,10 @@ async def test_health_reads_a_missing_close_time_once_per_ledger() -> None:
     assert calls == ["getHealth", "getTransaction", *["getHealth"] * 3, "getTransaction"]
 
 
-@pytest.mark.parametrize("sequence", [0, -1, 2**32, "77", None])
-async def test_latest_ledger_raises_on_an_impossible_sequence(sequence: object) -> None:
-    async with scripted_rpc(result(HEALTHY | {"latestLedger": sequence})) as (rpc, _):
-        with pytest.raises(RpcUnavailable):
-            await rpc.latest_ledger()
+async def test_latest_ledger_raises_on_an_impossible_sequence() -> None:
+    sequences: tuple[object, ...] = (0, -1, 2**32, "77", None)
+    answers = [HEALTHY | {"latestLedger": each} for each in sequences]
+    await raise_on_each(lambda rpc: rpc.latest_ledger(), answers)
 
 
 async def test_fee_stats_returns_the_soroban_inclusion_fees() -> None:
@@ -250,12 +257,10 @@ async def test_fee_stats_returns_the_soroban_inclusion_fees() -> None:
     assert (stats.p99, stats.maximum) == (990, 900)
 
 
-@pytest.mark.parametrize("fee", ["", "1.5", "-5", "1e3", "٣", 100])
-async def test_fee_stats_raises_on_a_malformed_fee(fee: object) -> None:
-    response = {"sorobanInclusionFee": {**FEES, "p99": fee}, "latestLedger": 90}
-    async with scripted_rpc(result(response)) as (rpc, _):
-        with pytest.raises(RpcUnavailable):
-            await rpc.fee_stats()
+async def test_fee_stats_raises_on_a_malformed_fee() -> None:
+    fees: tuple[object, ...] = ("", "1.5", "-5", "1e3", "٣", 100)
+    answers = [{"sorobanInclusionFee": {**FEES, "p99": fee}, "latestLedger": 90} for fee in fees]
+    await raise_on_each(lambda rpc: rpc.fee_stats(), answers)
 
 
 async def test_network_version_and_health_return_their_values() -> None:
@@ -282,22 +287,19 @@ async def test_health_raises_when_the_node_is_unhealthy() -> None:
                 await rpc.health()
 
 
-@pytest.mark.parametrize(
-    ("transactions", "seen"),
-    [([], None), ([{"events": {}}], True), ([{"status": "SUCCESS"}], False)],
-)
-async def test_gives_events_looks_at_one_transaction(
-    transactions: list[object], seen: bool | None
-) -> None:
-    async with scripted_rpc(result({"transactions": transactions, "latestLedger": 9})) as (
-        rpc,
-        node,
-    ):
-        assert await rpc.gives_events(from_ledger=3) is seen
-    assert node.requests[0].call["params"] == {"startLedger": 3, "pagination": {"limit": 1}}
+async def test_gives_events_looks_at_one_transaction() -> None:
+    table: tuple[tuple[list[object], bool | None], ...] = (
+        ([], None), ([{"events": {}}], True), ([{"status": "SUCCESS"}], False),
+    )  # fmt: skip
+    async with scripted_rpc() as (rpc, node):
+        for transactions, seen in table:
+            node.script[:] = [result({"transactions": transactions, "latestLedger": 9})]
+            assert await rpc.gives_events(from_ledger=3) is seen
+            asked = node.requests[-1].call["params"]
+            assert asked == {"startLedger": 3, "pagination": {"limit": 1}}
 
 
-CALLS: dict[str, Callable[[HttpSorobanRpc], Awaitable[object]]] = {
+CALLS: dict[str, Call] = {
     "simulate": lambda rpc: rpc.simulate("AAAA"),
     "send": lambda rpc: rpc.send("AAAA"),
     "get_transaction": lambda rpc: rpc.get_transaction(HASH),
@@ -312,58 +314,46 @@ CALLS: dict[str, Callable[[HttpSorobanRpc], Awaitable[object]]] = {
 }
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-@pytest.mark.parametrize("response", [{"not": "it"}, None, "text", 7, []], ids=repr)
-async def test_every_method_raises_on_a_malformed_result(
-    call: Callable[[HttpSorobanRpc], Awaitable[object]], response: object
-) -> None:
-    async with scripted_rpc(result(response)) as (rpc, _):
-        if response == {"not": "it"} and call is CALLS["simulate"]:
-            return  # its members are the simulation's to read
-        with pytest.raises(RpcUnavailable):
-            await call(rpc)
+async def test_every_method_raises_on_a_malformed_result() -> None:
+    responses: tuple[object, ...] = (None, "text", 7, [], {"not": "it"})
+    for name, call in CALLS.items():
+        with in_row(name):  # the members of a simulation are its reader's
+            await raise_on_each(call, responses[:-1] if name == "simulate" else responses)
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-async def test_every_method_keeps_the_json_rpc_code_and_drops_the_message(
-    call: Callable[[HttpSorobanRpc], Awaitable[object]],
-) -> None:
+async def test_every_method_keeps_the_json_rpc_code_and_drops_the_message() -> None:
     async with scripted_rpc(fault(-32602, "key-4f1c9e is not allowed")) as (rpc, _):
-        with pytest.raises(RpcUnavailable) as caught:
-            await call(rpc)
-    assert caught.value.code == -32602
-    assert "key-4f1c9e" not in str(caught.value)
-    assert caught.value.certainly_not_sent == (call is CALLS["send"])
+        for name, call in CALLS.items():
+            with in_row(name):
+                with pytest.raises(RpcUnavailable) as caught:
+                    await call(rpc)
+                assert caught.value.code == -32602
+                assert "key-4f1c9e" not in str(caught.value)
+                assert caught.value.certainly_not_sent == (name == "send")
 
 
-@pytest.mark.parametrize(
-    ("act", "is_unsent"),
-    [
-        (fault(-32603, "invalid status from stellar-core"), True),
-        (
-            fault(-32098, "rpc queue for sendTransaction surpassed queue limit of 500 requests"),
-            True,
-        ),
-        (fault(-32603, "could not submit transaction to stellar-core"), False),
-        (fault(-32001, "request exceeded processing limit threshold"), False),
-        (raw(b"", status="503 Service Unavailable"), False),
-        (raw(b"", status="504 Gateway Timeout"), False),
-    ],
-)
-async def test_send_is_certainly_not_sent_only_when_refused_before_submission(
-    act: Act, *, is_unsent: bool
-) -> None:
-    async with scripted_rpc(act) as (rpc, _):
-        with pytest.raises(RpcUnavailable) as caught:
-            await rpc.send("AAAA")
-    assert caught.value.certainly_not_sent == is_unsent
+SEND_FAULTS = {
+    fault(-32603, "invalid status from stellar-core"): True,
+    fault(-32098, "rpc queue for sendTransaction surpassed queue limit of 500 requests"): True,
+    fault(-32603, "could not submit transaction to stellar-core"): False,
+    fault(-32001, "request exceeded processing limit threshold"): False,
+    raw(b"", status="503 Service Unavailable"): False,
+    raw(b"", status="504 Gateway Timeout"): False,
+}
 
 
-@pytest.mark.parametrize("error", ["preflight queue full", "", "HostError: Error(Auth, #1)"])
-async def test_simulate_raises_when_the_node_failed_to_simulate(error: str) -> None:
-    async with scripted_rpc(result({"latestLedger": 9, "error": error})) as (rpc, _):
-        with pytest.raises(RpcUnavailable):
-            await rpc.simulate("AAAA")
+async def test_send_is_certainly_not_sent_only_when_refused_before_submission() -> None:
+    async with scripted_rpc(*SEND_FAULTS) as (rpc, _):
+        for row, is_unsent in enumerate(SEND_FAULTS.values()):
+            with pytest.raises(RpcUnavailable) as caught:
+                await rpc.send("AAAA")
+            assert caught.value.certainly_not_sent == is_unsent, row
+
+
+async def test_simulate_raises_when_the_node_failed_to_simulate() -> None:
+    errors = ("preflight queue full", "", "HostError: Error(Auth, #1)")
+    answers = [{"latestLedger": 9, "error": each} for each in errors]
+    await raise_on_each(CALLS["simulate"], answers)
 
 
 async def test_simulate_returns_a_refusal_by_the_host() -> None:
@@ -372,8 +362,8 @@ async def test_simulate_returns_a_refusal_by_the_host() -> None:
         assert (await rpc.simulate("AAAA")).result == response
 
 
-@pytest.mark.parametrize("call", ["health", "network", "version", "fee_stats"])
-async def test_small_methods_read_at_most_64_kilobytes(call: str) -> None:
+async def test_small_methods_read_at_most_64_kilobytes() -> None:
     async with scripted_rpc(result({"x": "y" * 70_000})) as (rpc, _):
-        with pytest.raises(RpcUnavailable, match="the answer is too large"):
-            await CALLS[call](rpc)
+        for call in ("health", "network", "version", "fee_stats"):
+            with in_row(call), pytest.raises(RpcUnavailable, match="the answer is too large"):
+                await CALLS[call](rpc)

@@ -1,6 +1,7 @@
 """Due times against a slow oracle, over changes of the clocks, leap days and time zones."""
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import pairwise
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -20,20 +21,9 @@ from support.examples import examples
 # clocks that change by an hour, by half an hour, at midnight, on a Friday, backwards in their
 # spring, never; a day that did not exist; offsets of 30 and 45 minutes
 ZONES: Final = (
-    "Europe/Berlin",
-    "America/New_York",
-    "Australia/Lord_Howe",
-    "America/Havana",
-    "Asia/Beirut",
-    "Africa/Casablanca",
-    "Asia/Gaza",
-    "America/Santiago",
-    "Australia/Sydney",
-    "Europe/Dublin",
-    "Pacific/Chatham",
-    "Asia/Kathmandu",
-    "Asia/Kolkata",
-    "UTC",
+    *("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "Asia/Beirut"),
+    *("Africa/Casablanca", "Asia/Gaza", "America/Santiago", "Australia/Sydney", "Europe/Dublin"),
+    *("Pacific/Chatham", "Asia/Kathmandu", "Asia/Kolkata", "UTC"),
 )
 _EDGES: Final = (
     datetime(2026, 3, 29, tzinfo=UTC),
@@ -71,13 +61,18 @@ expressions: Final = st.tuples(
 ).map(" ".join)
 
 
+@cache
+def _changes(zone: ZoneInfo) -> tuple[datetime, ...]:
+    """When the clocks of a zone change in two years."""
+    years = PlanWindow(datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 12, 31, tzinfo=UTC))
+    return tuple(change.at for change in clock_changes(years, zone))
+
+
 @st.composite
 def windows(draw: st.DrawFn) -> tuple[ZoneInfo, PlanWindow]:
     """A zone, and a window of up to three days around an edge of the calendar or of its clocks."""
     zone = ZoneInfo(draw(st.sampled_from(ZONES)))
-    year = PlanWindow(datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 12, 31, tzinfo=UTC))
-    changes = [change.at for change in clock_changes(year, zone)]
-    edge = draw(st.sampled_from([*changes, *_EDGES]))
+    edge = draw(st.sampled_from([*_changes(zone), *_EDGES]))
     start = edge - timedelta(minutes=draw(st.integers(0, 900)))
     return zone, PlanWindow(start, start + timedelta(minutes=draw(st.integers(0, 1_800))))
 

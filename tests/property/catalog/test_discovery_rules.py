@@ -42,23 +42,9 @@ values = st.recursive(
 )
 keywords = st.sampled_from(
     [
-        "$ref",
-        "$id",
-        "$schema",
-        "$anchor",
-        "type",
-        "enum",
-        "properties",
-        "items",
-        "allOf",
-        "not",
-        "pattern",
-        "patternProperties",
-        "required",
-        "$defs",
-        "unevaluatedProperties",
-        "const",
-        "if",
+        *("$ref", "$id", "$schema", "$anchor", "type", "enum", "properties", "items", "allOf"),
+        *("not", "pattern", "patternProperties", "required", "$defs", "unevaluatedProperties"),
+        *("const", "if"),
     ]
 )
 schemas = st.recursive(

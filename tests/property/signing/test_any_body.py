@@ -1,6 +1,7 @@
 """No body gets a 5xx from the routes of signing, and no changed payment gets through."""
 
 import base64
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -49,6 +50,7 @@ json_values: Final = st.recursive(
 )
 
 
+@cache
 def client() -> AsgiClient:
     """The two routes, with the real rules and no node."""
     signing = Signing()
@@ -120,11 +122,7 @@ async def test_any_member_of_a_preparation_gets_an_answer(member: str, value: An
 )
 async def test_any_member_of_a_completion_gets_an_answer(member: str, value: Any) -> None:
     payment = await prepared()
-    body = {
-        "entry": payment["entry"],
-        "signature": signature_of(payment),
-        "requirements": TERMS,
-    }
+    body = {"entry": payment["entry"], "signature": signature_of(payment), "requirements": TERMS}
     assert_sound(await client().post(COMPLETE, changed(body, member, value)))
 
 

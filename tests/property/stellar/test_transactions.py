@@ -84,9 +84,9 @@ def _settlements(
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(_settlements())
-def test_settlement_equals_the_sdks_in_hash_signature_and_bytes(
-    settlement: tuple[Network, SignedTransaction, bytes, xdr.TransactionEnvelope],
+@given(_settlements(), st.integers(2**34, 2**62))
+def test_settlement_and_its_fee_bump_equal_the_sdks_in_hash_signature_and_bytes(
+    settlement: tuple[Network, SignedTransaction, bytes, xdr.TransactionEnvelope], fee: int
 ) -> None:
     network, ours, digest, unsigned = settlement
     theirs = TransactionEnvelope.from_xdr(unsigned.to_xdr(), network.passphrase)
@@ -96,14 +96,10 @@ def test_settlement_equals_the_sdks_in_hash_signature_and_bytes(
     assert ours.envelope_base64.reveal() == theirs.to_xdr()
     assert ours.size_bytes == len(theirs.to_xdr_object().to_xdr_bytes())
     assert ours.inner_hash is None
+    _assert_fee_bump_equals_the_sdks(network, ours, fee)
 
 
-@settings(max_examples=examples(50), deadline=None)
-@given(_settlements(), st.integers(2**34, 2**62))
-def test_fee_bump_equals_the_sdks(
-    settlement: tuple[Network, SignedTransaction, bytes, xdr.TransactionEnvelope], fee: int
-) -> None:
-    network, inner, _, _ = settlement
+def _assert_fee_bump_equals_the_sdks(network: Network, inner: SignedTransaction, fee: int) -> None:
     ours = fee_bump(
         inner,
         fee_source=Address(PAYMASTER.public_key),

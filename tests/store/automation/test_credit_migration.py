@@ -1,8 +1,7 @@
 """Runs that were bought before credit was an amount, migrated at the price that they cost."""
 
+from hashlib import sha256
 from typing import Final
-
-import pytest
 
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
@@ -55,20 +54,24 @@ def test_index_of_a_table_that_grows_is_built_while_others_write() -> None:
     assert [step.is_concurrent for step in indexing] == [True]
 
 
-@pytest.mark.parametrize(
-    ("mode", "cost", "expected"),
-    [
-        (AuthorityMode.SESSION, None, 121_234),
-        (AuthorityMode.SESSION, 200_000, 200_000),
-        (AuthorityMode.MANDATE, None, 4_936),
-        (AuthorityMode.MANDATE, 30_000, 30_000),
-        (AuthorityMode.OPEN, 30_000, 1_234),
-    ],
-)
 async def test_plan_goes_on_at_what_its_mode_adds_to_the_fee_it_was_quoted(
-    database: Database, mode: AuthorityMode, cost: int | None, expected: int
+    database: Database,
 ) -> None:
     """Else its first run after the upgrade costs more than its quote, and it pauses."""
+    plans = [
+        (await _with_run(database, AuthorityMode.SESSION, None), 121_234),
+        (await _with_run(database, AuthorityMode.SESSION, 200_000), 200_000),
+        (await _with_run(database, AuthorityMode.MANDATE, None), 4_936),
+        (await _with_run(database, AuthorityMode.MANDATE, 30_000), 30_000),
+        (await _with_run(database, AuthorityMode.OPEN, 30_000), 1_234),
+    ]
+    await _migrate(database)
+    fees = [(await read_plan(database, plan)).counters.credit.run_fee for plan, _ in plans]
+    assert fees == [expected for _, expected in plans]
+
+
+async def _with_run(database: Database, mode: AuthorityMode, cost: int | None) -> StoredPlan:
+    """A plan, of which a run has cost so much."""
     plan = await activate(database, draft_plan().but(mode=mode))
     await _pay(database, plan, 500)
     if cost is not None:
@@ -83,11 +86,10 @@ async def test_plan_goes_on_at_what_its_mode_adds_to_the_fee_it_was_quoted(
                 FROM automation_runs WHERE proposal_id = $1 AND run_index = 0
                 """,
                 plan.terms.id,
-                bytes(32),
+                sha256(plan.terms.id.encode()).digest(),
                 cost,
             )
-    await _migrate(database)
-    assert (await read_plan(database, plan)).counters.credit.run_fee == expected
+    return plan
 
 
 async def _pay(database: Database, plan: StoredPlan, price: int) -> None:

@@ -5,8 +5,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
-
 from farebox.automation.lifecycle import installed_session_store, upkeep_store
 from farebox.automation.lifecycle.ended_sessions import EndedSessions
 from farebox.automation.lifecycle.installations import Installed
@@ -89,39 +87,35 @@ async def kinds(database: Database, plan: StoredPlan) -> list[str]:
     return [row["kind"] for row in rows]
 
 
-@pytest.mark.parametrize(
-    "end",
-    [
-        {"valid_until": START},
-        {"valid_until_ledger": LEDGER - 1},
-        {"valid_until": START + timedelta(days=1), "valid_until_ledger": LEDGER - 1},
-    ],
-)
-async def test_plan_whose_session_has_ended_expires(
-    database: Database, clock: ManualClock, end: dict[str, Any]
-) -> None:
-    ended = await installed(database, **end)
+async def test_plan_whose_session_has_ended_expires(database: Database, clock: ManualClock) -> None:
+    tomorrow = START + timedelta(days=1)
+    ended = [
+        await installed(database, valid_until=START),
+        await installed(database, valid_until_ledger=LEDGER - 1),
+        await installed(database, valid_until=tomorrow, valid_until_ledger=LEDGER - 1),
+    ]
     control = await installed(
         database, valid_until=START + timedelta(seconds=1), valid_until_ledger=LEDGER
     )
     await EndedSessions(network_of(), database, clock).run_once()
-    found = await read_plan(database, ended)
-    assert (found.state, found.reason) == (ProposalState.EXPIRED, "session_ended")
-    assert await session_state(database, ended) == "expired"
-    assert found.delegate_key is None, "over and expired: the key is shredded"
+    for plan in ended:
+        found = await read_plan(database, plan)
+        assert (found.state, found.reason) == (ProposalState.EXPIRED, "session_ended")
+        assert await session_state(database, plan) == "expired"
+        assert found.delegate_key is None, "over and expired: the key is shredded"
     assert (await read_plan(database, control)).state is ProposalState.ACTIVE
 
 
-@pytest.mark.parametrize("mode", [AuthorityMode.OPEN, AuthorityMode.PRESIGNED])
 async def test_key_of_a_cancelled_plan_that_installed_nothing_is_shredded(
-    database: Database, clock: ManualClock, mode: AuthorityMode
+    database: Database, clock: ManualClock
 ) -> None:
-    plan, control = await installed(database, mode=mode), await installed(database, mode=mode)
-    await cancel(database, plan)
-    await EndedSessions(network_of(), database, clock).run_once()
-    assert (await read_plan(database, plan)).delegate_key is None
-    assert (await read_plan(database, control)).delegate_key is not None, "it still runs"
-    assert (await kinds(database, plan))[-1] == "plan.shred"
+    for mode in (AuthorityMode.OPEN, AuthorityMode.PRESIGNED):
+        plan, control = await installed(database, mode=mode), await installed(database, mode=mode)
+        await cancel(database, plan)
+        await EndedSessions(network_of(), database, clock).run_once()
+        assert (await read_plan(database, plan)).delegate_key is None
+        assert (await read_plan(database, control)).delegate_key is not None, "it still runs"
+        assert (await kinds(database, plan))[-1] == "plan.shred"
 
 
 async def test_key_of_a_cancelled_session_is_kept_until_the_session_is_gone(

@@ -180,40 +180,36 @@ async def test_runs_that_waited_behind_one_that_costs_too_much_are_made_again(
     assert (following.place, following.scheduled_for) == ((1, 0), START + timedelta(minutes=1))
 
 
-@pytest.mark.parametrize("rule", list(MissedRuns))
-async def test_no_more_runs_are_sold_than_due_times_are_left(
-    database: Database, rule: MissedRuns
-) -> None:
+async def test_no_more_runs_are_sold_than_due_times_are_left(database: Database) -> None:
     """Two of the eight due times have a run, whose payment is unused."""
-    plan = await begin(database, until(8, rule), runs=3)
-    async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
-        free = await count_free(db, locked, START, most=100)
-        assert free == 8 - 3
-        await credit_payment.check_due(db, locked, runs=1, at=START)
-        with pytest.raises(AutomationRefused) as refused:
-            await credit_payment.check_due(db, locked, runs=6, at=START)
-        assert refused.value.code == "limit_exceeded"
+    for rule in MissedRuns:
+        plan = await begin(database, until(8, rule), runs=3)
+        async with database.transaction() as db:
+            locked = await proposal_store.lock_plan(db, plan.terms.id)
+            assert locked is not None
+            free = await count_free(db, locked, START, most=100)
+            assert free == 8 - 3
+            await credit_payment.check_due(db, locked, runs=1, at=START)
+            with pytest.raises(AutomationRefused) as refused:
+                await credit_payment.check_due(db, locked, runs=6, at=START)
+            assert refused.value.code == "limit_exceeded"
 
 
-@pytest.mark.parametrize("rule", list(MissedRuns))
-async def test_nothing_is_sold_once_every_due_time_has_its_run(
-    database: Database, rule: MissedRuns
-) -> None:
+async def test_nothing_is_sold_once_every_due_time_has_its_run(database: Database) -> None:
     """The newest run is over, and may land late: its due time is no other run's."""
-    draft = until(5, rule).but(schedule=IntervalSchedule(every_seconds=600, start_at=START))
-    lateness = LatenessRule(rule, timedelta(minutes=4))
-    plan = await begin(database, draft.but(rule=lateness))
-    async with database.connection() as db:
-        await db.execute(
-            "UPDATE automation_runs SET state = 'failed', due_at = NULL, finished_at = now()"
-        )
-        await db.execute("UPDATE automation_proposals SET runs_credited = 0")
-        assert await find_next(db, plan.terms, START) is None
-    with pytest.raises(AutomationRefused) as refused:
-        await top_up(database, plan, START)
-    assert refused.value.code == "session_expires_too_soon"
+    for rule in MissedRuns:
+        draft = until(5, rule).but(schedule=IntervalSchedule(every_seconds=600, start_at=START))
+        lateness = LatenessRule(rule, timedelta(minutes=4))
+        plan = await begin(database, draft.but(rule=lateness))
+        async with database.connection() as db:
+            await db.execute(
+                "UPDATE automation_runs SET state = 'failed', due_at = NULL, finished_at = now()"
+            )
+            await db.execute("UPDATE automation_proposals SET runs_credited = 0")
+            assert await find_next(db, plan.terms, START) is None
+        with pytest.raises(AutomationRefused) as refused:
+            await top_up(database, plan, START)
+        assert refused.value.code == "session_expires_too_soon"
 
 
 async def test_entry_of_the_next_due_time_is_tried_and_no_more_are_sold_than_were_signed(

@@ -134,32 +134,30 @@ async def test_loops_of_two_processes_credit_an_abandoned_payment_once(
     ]
 
 
-@pytest.mark.parametrize("state", ["failed", "dead"])
-async def test_loop_refutes_a_payment_that_certainly_did_not_pay(
-    database: Database, state: str
-) -> None:
-    plan = await propose(database)
-    held = await land(database, await quote_of(database, plan), state)
-    await abandon(database)
-    await reconcile(database, SystemClock())
-    failed = await read_payment(database, held)
-    assert (failed.state, failed.tx_hash) == (RunPaymentState.FAILED, hash_of(held))
-    assert await state_of(database, plan) == (ProposalState.PROPOSED, 0)
-    assert (await quote_of(database, plan)).quote.revision == 2, "paid by a new quote alone"
+async def test_loop_refutes_a_payment_that_certainly_did_not_pay(database: Database) -> None:
+    for state in ("failed", "dead"):
+        plan = await propose(database)
+        held = await land(database, await quote_of(database, plan), state)
+        await abandon(database)
+        await reconcile(database, SystemClock())
+        failed = await read_payment(database, held)
+        assert (failed.state, failed.tx_hash) == (RunPaymentState.FAILED, hash_of(held))
+        assert await state_of(database, plan) == (ProposalState.PROPOSED, 0)
+        assert (await quote_of(database, plan)).quote.revision == 2, "paid by a new quote alone"
 
 
-@pytest.mark.parametrize("state", ["sending", "submitted", "unproven"])
-async def test_loop_leaves_a_payment_that_may_have_landed(database: Database, state: str) -> None:
-    plan = await propose(database)
-    reason = "settle_exact_stellar_outcome_unproven" if state == "unproven" else None
-    held = await land(database, await quote_of(database, plan), state, reason=reason)
-    await abandon(database, age="1 day")
-    await reconcile(database, SystemClock())
-    left = await read_payment(database, held)
-    assert (left.state, left.tx_hash) == (RunPaymentState.PENDING, hash_of(held))
-    assert await state_of(database, plan) == (ProposalState.PAYMENT_PENDING, 0)
-    with refused(ErrorCode.PAYMENT_IN_FLIGHT):
-        await present(database, await quote_of(database, plan))
+async def test_loop_leaves_a_payment_that_may_have_landed(database: Database) -> None:
+    for state in ("sending", "submitted", "unproven"):
+        plan = await propose(database)
+        reason = "settle_exact_stellar_outcome_unproven" if state == "unproven" else None
+        held = await land(database, await quote_of(database, plan), state, reason=reason)
+        await abandon(database, age="1 day")
+        await reconcile(database, SystemClock())
+        left = await read_payment(database, held)
+        assert (left.state, left.tx_hash) == (RunPaymentState.PENDING, hash_of(held))
+        assert await state_of(database, plan) == (ProposalState.PAYMENT_PENDING, 0)
+        with refused(ErrorCode.PAYMENT_IN_FLIGHT):
+            await present(database, await quote_of(database, plan))
 
 
 async def test_loop_waits_for_the_claim_of_a_payment_and_then_quotes_it_again(

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -132,21 +133,16 @@ async def test_list_records_the_reason_of_a_rejected_resource(
     assert await ingestion.list(identity) == rejected
 
 
-async def test_list_rejects_a_settlement_without_discovery_text(
+@case("CT-002")
+async def test_list_rejects_a_settlement_that_is_not_confirmed_or_has_no_discovery_text(
     database: Database, ingestion: Ingestion
 ) -> None:
-    identity = await insert_settlement(database, Paid(text=None))
-    assert await ingestion.list(identity) == ListingRejected(RejectionReason.NOT_KEPT)
-    assert await outcome(database, identity) is None
-
-
-@case("CT-002")
-@pytest.mark.parametrize("state", ["sending", "submitted", "failed", "dead", "unproven"])
-async def test_list_rejects_a_settlement_that_is_not_confirmed(
-    database: Database, ingestion: Ingestion, state: str
-) -> None:
-    identity = await insert_settlement(database, Paid(state=state))
-    assert await ingestion.list(identity) == ListingRejected(RejectionReason.NOT_KEPT)
+    for state in ("sending", "submitted", "failed", "dead", "unproven"):
+        identity = await insert_settlement(database, Paid(state=state))
+        assert await ingestion.list(identity) == ListingRejected(RejectionReason.NOT_KEPT)
+    without_text = await insert_settlement(database, Paid(text=None))
+    assert await ingestion.list(without_text) == ListingRejected(RejectionReason.NOT_KEPT)
+    assert await outcome(database, without_text) is None
     assert await listings(database) == []
 
 
@@ -357,45 +353,38 @@ UNDER_ONE_HOST = [
 
 
 @case("CT-040")
-@pytest.mark.parametrize(("first", "second", "template"), UNDER_ONE_HOST)
 async def test_another_recipient_under_a_host_is_listed_once_the_resource_names_it(
-    database: Database, ingestion: Ingestion, first: str, second: str, template: str | None
+    database: Database, ingestion: Ingestion
 ) -> None:
-    bazaar = http_bazaar() if template is None else http_bazaar(routeTemplate=template)
-    owner = await insert_settlement(database, Paid(discovery(first)))
-    assert await ingestion.list(owner) == Listed()
-    text = discovery(second, bazaar)
-    stranger = await insert_settlement(database, Paid(text, pay_to=OTHER_SELLER))
-    assert await ingestion.list(stranger) == OwnershipCheckPending()
-    assert [each["pay_to"] for each in await listings(database)] == [SELLER]
-    same = await insert_settlement(database, Paid(text))
-    assert await ingestion.list(same) == Listed()
-    other = "https://other.example/"
-    moved = await insert_settlement(database, Paid(discovery(other), pay_to=OTHER_SELLER))
+    for number, (first, second, template) in enumerate(UNDER_ONE_HOST):
+        bazaar = http_bazaar() if template is None else http_bazaar(routeTemplate=template)
+        own = discovery(first.replace(".example", f"{number}.example"))
+        assert await ingestion.list(await insert_settlement(database, Paid(own))) == Listed()
+        before = await listings(database)
+        text = discovery(second.replace(".example", f"{number}.example"), bazaar)
+        stranger = await insert_settlement(database, Paid(text, pay_to=OTHER_SELLER))
+        assert await ingestion.list(stranger) == OwnershipCheckPending(), second
+        assert {each["pay_to"] for each in before} == {SELLER}
+        assert await listings(database) == before
+        same = await insert_settlement(database, Paid(text))
+        assert await ingestion.list(same) == Listed()
+    other = discovery("https://other.example/")
+    moved = await insert_settlement(database, Paid(other, pay_to=OTHER_SELLER))
     assert await ingestion.list(moved) == Listed()
 
 
 @case("CT-040")
-@pytest.mark.parametrize(
-    ("path", "template"),
-    [
-        ("/gateway/weather", None),
-        ("//gateway/weather", None),
-        ("/Gateway/weather", None),
-        ("/gateway%2Fweather", None),
-        ("/", None),
-        ("/x", None),
-        ("/a/b", "/:a/:b"),
-        ("/gateway/weather/a", "/:path"),
-    ],
-)
 async def test_no_url_of_this_service_is_listed_for_a_payment_outside_its_gateway(
-    database: Database, ingestion: Ingestion, path: str, template: str | None
+    database: Database, ingestion: Ingestion
 ) -> None:
-    bazaar = http_bazaar() if template is None else http_bazaar(routeTemplate=template)
-    for origin in (GATEWAY.origin, f"{GATEWAY.origin}:8443"):
-        stranger = await insert_settlement(database, Paid(discovery(origin + path, bazaar)))
-        assert await ingestion.list(stranger) == ListingRejected(RejectionReason.GATEWAY_URL)
+    plain = ("/gateway/weather", "//gateway/weather", "/Gateway/weather", "/gateway%2Fweather")
+    rows = [(path, http_bazaar()) for path in (*plain, "/", "/x")]
+    rows += [("/a/b", http_bazaar(routeTemplate="/:a/:b"))]
+    rows += [("/gateway/weather/a", http_bazaar(routeTemplate="/:path"))]
+    for (path, bazaar), port in product(rows, ("", ":8443")):
+        text = discovery(GATEWAY.origin + port + path, bazaar)
+        stranger = await insert_settlement(database, Paid(text))
+        assert await ingestion.list(stranger) == ListingRejected(RejectionReason.GATEWAY_URL), path
     assert await listings(database) == []
 
 

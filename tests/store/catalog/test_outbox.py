@@ -204,11 +204,15 @@ async def test_outbox_pauses_between_batches(
     assert clock.slept[:3] == [0.02] * 3
 
 
+async def dispute(database: Database, outbox: Outbox) -> None:
+    """List a payment, and then one that names another recipient of its resource."""
+    for paid in (Paid(), Paid(pay_to=OTHER_SELLER)):
+        await insert_settlement(database, paid)
+        await outbox.list_batch()
+
+
 async def test_takeover_is_rejected_without_a_verifier(database: Database, outbox: Outbox) -> None:
-    await insert_settlement(database, Paid())
-    await outbox.list_batch()
-    await insert_settlement(database, Paid(pay_to=OTHER_SELLER))
-    await outbox.list_batch()
+    await dispute(database, outbox)
     assert await outcomes(database) == {"listed": 1, "bound_to_another_recipient": 1}
 
 
@@ -302,10 +306,7 @@ async def test_takeover_is_rejected_after_six_unknown_verdicts(
 ) -> None:
     resource = FixedVerifier(OwnershipVerdict.UNKNOWN)
     outbox = Outbox(database, ingestion, clock, verifier=resource)
-    await insert_settlement(database, Paid())
-    await outbox.list_batch()
-    await insert_settlement(database, Paid(pay_to=OTHER_SELLER))
-    await outbox.list_batch()
+    await dispute(database, outbox)
     started, asked_at = clock.now(), list[float]()
     while "open" in await outcomes(database):
         if await outbox.check_batch():
@@ -338,10 +339,7 @@ async def test_takeover_is_not_rejected_when_the_resource_was_not_checked(
 ) -> None:
     resource = FixedVerifier(verdict)
     outbox = Outbox(database, ingestion, clock, verifier=resource)
-    await insert_settlement(database, Paid())
-    await outbox.list_batch()
-    await insert_settlement(database, Paid(pay_to=OTHER_SELLER))
-    await outbox.list_batch()
+    await dispute(database, outbox)
     for _ in range(20):
         await outbox.check_batch()
         clock.turn(4 * 3600)

@@ -1,6 +1,6 @@
 """A bound key moves to another recipient only when the resource itself names that recipient."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -78,10 +78,26 @@ async def ask(database: Database, origins: FixedOrigins, resource: Resource) -> 
     return await takeover.verify(resource, Network.TESTNET, OTHER_SELLER)
 
 
+async def verdicts(
+    database: Database,
+    resource: Resource,
+    answers: Sequence[OriginPaymentRequired | OriginFailure],
+) -> list[OwnershipVerdict]:
+    """The verdict for each answer of the bound URL; the claimed one names the claimant."""
+    found = []
+    for where_bound in answers:
+        origins = FixedOrigins({f"{USERS}/two": pays(OTHER_SELLER), f"{USERS}/one": where_bound})
+        found.append(await ask(database, origins, resource))
+        assert origins.requests == [f"{USERS}/two", f"{USERS}/one"]
+    return found
+
+
 @case("CT-040")
-@pytest.mark.parametrize(
-    ("answer", "verdict"),
-    [
+async def test_verify_confirms_when_the_resource_names_only_the_claimant(
+    database: Database, ingestion: Ingestion
+) -> None:
+    await ingestion.list(await insert_settlement(database, Paid()))
+    for answer, verdict in (
         (pays(OTHER_SELLER), OwnershipVerdict.CONFIRMED),
         (pays(SELLER), OwnershipVerdict.DENIED),
         (pays(SELLER, OTHER_SELLER), OwnershipVerdict.DENIED),
@@ -90,79 +106,56 @@ async def ask(database: Database, origins: FixedOrigins, resource: Resource) -> 
         (NOT_THERE, OwnershipVerdict.UNKNOWN),
         (AWAY, OwnershipVerdict.UNKNOWN),
         (CROWDED, OwnershipVerdict.NOT_CHECKED),
-    ],
-)
-async def test_verify_confirms_when_the_resource_names_only_the_claimant(
-    database: Database,
-    ingestion: Ingestion,
-    answer: OriginPaymentRequired | OriginFailure,
-    verdict: OwnershipVerdict,
-) -> None:
-    await ingestion.list(await insert_settlement(database, Paid()))
-    origins = FixedOrigins({WEATHER: answer})
-    assert await ask(database, origins, claimed(WEATHER)) is verdict
-    assert origins.requests == [WEATHER]
+    ):
+        origins = FixedOrigins({WEATHER: answer})
+        assert await ask(database, origins, claimed(WEATHER)) is verdict, answer
+        assert origins.requests == [WEATHER]
 
 
 @case("CT-040")
-@pytest.mark.parametrize(
-    ("where_bound", "verdict"),
-    [
-        (pays(SELLER), OwnershipVerdict.DENIED),
-        (pays(SELLER, OTHER_SELLER), OwnershipVerdict.DENIED),
-        (pays(OTHER_SELLER), OwnershipVerdict.CONFIRMED),
-        (NOT_THERE, OwnershipVerdict.CONFIRMED),
-        (AWAY, OwnershipVerdict.UNKNOWN),
-        (CROWDED, OwnershipVerdict.NOT_CHECKED),
-    ],
-)
 async def test_verify_checks_the_url_of_a_template_that_the_bound_recipient_was_paid_at(
-    database: Database,
-    ingestion: Ingestion,
-    where_bound: OriginPaymentRequired | OriginFailure,
-    verdict: OwnershipVerdict,
+    database: Database, ingestion: Ingestion
 ) -> None:
     text = discovery(f"{USERS}/one", TEMPLATE)
     await ingestion.list(await insert_settlement(database, Paid(text=text)))
-    origins = FixedOrigins({f"{USERS}/two": pays(OTHER_SELLER), f"{USERS}/one": where_bound})
-    assert await ask(database, origins, claimed(f"{USERS}/two", TEMPLATE)) is verdict
-    assert origins.requests == [f"{USERS}/two", f"{USERS}/one"]
+    answers = (
+        *(pays(SELLER), pays(SELLER, OTHER_SELLER)),
+        *(pays(OTHER_SELLER), NOT_THERE),
+        *(AWAY, CROWDED),
+    )
+    resource = claimed(f"{USERS}/two", TEMPLATE)
+    assert await verdicts(database, resource, answers) == [
+        *[OwnershipVerdict.DENIED] * 2,
+        *[OwnershipVerdict.CONFIRMED] * 2,
+        *(OwnershipVerdict.UNKNOWN, OwnershipVerdict.NOT_CHECKED),
+    ]
 
 
 @case("CT-040")
-@pytest.mark.parametrize("template", ["/users/:id", "/:a/:b"])
-@pytest.mark.parametrize(
-    ("where_bound", "verdict"),
-    [
-        (pays(SELLER), OwnershipVerdict.DENIED),
-        (pays(OTHER_SELLER), OwnershipVerdict.CONFIRMED),
-        (AWAY, OwnershipVerdict.UNKNOWN),
-    ],
-)
 async def test_verify_checks_the_keys_of_others_that_a_new_template_covers(
-    database: Database,
-    ingestion: Ingestion,
-    template: str,
-    where_bound: OriginPaymentRequired | OriginFailure,
-    verdict: OwnershipVerdict,
+    database: Database, ingestion: Ingestion
 ) -> None:
     await ingestion.list(await insert_settlement(database, Paid(discovery(f"{USERS}/one"))))
-    origins = FixedOrigins({f"{USERS}/two": pays(OTHER_SELLER), f"{USERS}/one": where_bound})
-    resource = claimed(f"{USERS}/two", http_bazaar(routeTemplate=template))
-    assert await ask(database, origins, resource) is verdict
-    assert origins.requests == [f"{USERS}/two", f"{USERS}/one"]
+    answers = (pays(SELLER), pays(OTHER_SELLER), AWAY)
+    for template in ("/users/:id", "/:a/:b"):
+        resource = claimed(f"{USERS}/two", http_bazaar(routeTemplate=template))
+        assert await verdicts(database, resource, answers) == [
+            OwnershipVerdict.DENIED,
+            OwnershipVerdict.CONFIRMED,
+            OwnershipVerdict.UNKNOWN,
+        ]
 
 
-@pytest.mark.parametrize("template", ["/user_/:id", "/users/:id/:more", "/user./:id"])
 async def test_verify_checks_no_key_that_a_template_does_not_cover(
-    database: Database, ingestion: Ingestion, template: str
+    database: Database, ingestion: Ingestion
 ) -> None:
     await ingestion.list(await insert_settlement(database, Paid(discovery(f"{USERS}/one"))))
-    url = "https://api.weather.example" + template.replace(":id", "two").replace(":more", "x")
-    origins = FixedOrigins({url: pays(OTHER_SELLER), f"{USERS}/one": pays(SELLER)})
-    resource = claimed(url, http_bazaar(routeTemplate=template))
-    assert await ask(database, origins, resource) is OwnershipVerdict.CONFIRMED
-    assert origins.requests == [url]
+    for template in ("/user_/:id", "/users/:id/:more", "/user./:id"):
+        url = "https://api.weather.example" + template.replace(":id", "two").replace(":more", "x")
+        origins = FixedOrigins({url: pays(OTHER_SELLER), f"{USERS}/one": pays(SELLER)})
+        resource = claimed(url, http_bazaar(routeTemplate=template))
+        assert await ask(database, origins, resource) is OwnershipVerdict.CONFIRMED
+        assert origins.requests == [url]
 
 
 async def test_verify_confirms_an_unbound_key_by_its_own_answer(

@@ -237,12 +237,17 @@ async def test_find_drift_returns_a_changed_counter(database: Database) -> None:
     assert (drift.counted, drift.summed) == (FEE - 1, FEE)
 
 
-@pytest.mark.parametrize("least", [1, 2, 9, 1_000, 19_500_000, 20_000_000, 10**12, 2**62])
 async def test_read_counters_near_returns_the_counters_at_or_above_the_bound(
-    database: Database, least: int
+    database: Database,
 ) -> None:
+    for least in (1, 2, 9, 1_000, 19_500_000, 20_000_000, 10**12, 2**62):
+        await _compare_with_the_counters_near(database, least)
+
+
+async def _compare_with_the_counters_near(database: Database, least: int) -> None:
     around = {max(0, least + step) for step in (-1, 0, 1, -least // 2, -least // 9, least // 9)}
     async with database.connection() as db:
+        await db.execute("DELETE FROM sponsor_spend")
         for scope in (BudgetScope.PAYER, BudgetScope.PAY_TO):
             rows = [
                 (NET.value, TODAY, scope.value, f"{stroops} {twin}", stroops)

@@ -50,14 +50,12 @@ async def test_one_of_fifty_concurrent_claims_succeeds(journal: SettlementJourna
     assert row.claim_id == claims[held.index(True)].claim_id
 
 
-@pytest.mark.parametrize(
-    "other", [claim(payer=4), claim(nonce=6), claim(nonce=-(2**63)), claim(network=Network.PUBNET)]
-)
 async def test_claim_succeeds_for_another_payer_nonce_or_network(
-    journal: SettlementJournal, other: Claim
+    journal: SettlementJournal,
 ) -> None:
-    assert await journal.claim(claim())
-    assert await journal.claim(other)
+    others = claim(payer=4), claim(nonce=6), claim(nonce=-(2**63)), claim(network=Network.PUBNET)
+    for each in (claim(), *others):
+        assert await journal.claim(each)
 
 
 async def test_claim_stores_the_discovery_text_and_release_deletes_it(
@@ -155,14 +153,6 @@ async def test_replace_returns_a_submitted_settlement_to_sending(
     assert (row.state, row.tx_hash) == (SettlementState.SENDING, second.tx_hash.hex())
 
 
-async def test_withdraw_deletes_the_row_of_an_unsent_envelope(journal: SettlementJournal) -> None:
-    mine = claim()
-    await journal.claim(mine)
-    await journal.record_sending(mine, envelope())
-    assert await journal.withdraw(mine.identity, envelope().tx_hash, claim_id=mine.claim_id)
-    assert await journal.find(mine.identity) is None
-
-
 async def test_withdraw_and_replace_fail_after_another_process_took_over(
     journal: SettlementJournal,
 ) -> None:
@@ -180,13 +170,16 @@ async def test_withdraw_and_replace_fail_after_another_process_took_over(
     assert still.tx_hash == first.tx_hash.hex()
 
 
-async def test_take_over_fails_after_withdraw(journal: SettlementJournal) -> None:
+async def test_withdraw_deletes_the_row_so_that_nobody_takes_it_over(
+    journal: SettlementJournal,
+) -> None:
     mine, sent = claim(), envelope()
     await journal.claim(mine)
     await journal.record_sending(mine, sent)
     known = await journal.find(mine.identity)
     assert known is not None
     assert await journal.withdraw(mine.identity, sent.tx_hash, claim_id=mine.claim_id)
+    assert await journal.find(mine.identity) is None
     assert await journal.take_over(known, sent.tx_hash) is None
 
 
@@ -208,23 +201,20 @@ async def test_one_of_fifty_concurrent_callers_takes_the_success(
     assert row.is_answered
 
 
-@pytest.mark.parametrize("state", sorted(FINAL_STATES))
-async def test_record_final_succeeds_once(
-    journal: SettlementJournal, state: SettlementState
-) -> None:
-    mine = claim()
-    await journal.claim(mine)
-    await journal.record_sending(mine, envelope())
-    assert await journal.record_final(
-        envelope().tx_hash, FinalStatus(state, Reason.TRANSACTION_FAILED)
-    )
-    is_open = state is SettlementState.UNPROVEN  # until it is proven after all
-    for other in () if is_open else FINAL_STATES:
-        assert not await journal.record_final(envelope().tx_hash, FinalStatus(other))
-    assert not await journal.record_submitted(envelope().tx_hash)
-    row = await journal.find(mine.identity)
-    assert row is not None
-    assert row.state is state
+async def test_record_final_succeeds_once(journal: SettlementJournal) -> None:
+    for number, state in enumerate(sorted(FINAL_STATES), start=1):
+        mine, sent = claim(nonce=number), envelope(tag=number, source=number)
+        await journal.claim(mine)
+        await journal.record_sending(mine, sent)
+        final = FinalStatus(state, Reason.TRANSACTION_FAILED)
+        assert await journal.record_final(sent.tx_hash, final)
+        is_open = state is SettlementState.UNPROVEN  # until it is proven after all
+        for other in () if is_open else FINAL_STATES:
+            assert not await journal.record_final(sent.tx_hash, FinalStatus(other))
+        assert not await journal.record_submitted(sent.tx_hash)
+        row = await journal.find(mine.identity)
+        assert row is not None
+        assert row.state is state
 
 
 def test_transitions_never_lead_back() -> None:

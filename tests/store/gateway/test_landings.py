@@ -123,23 +123,22 @@ async def test_landing_elsewhere_without_a_claim_of_ours_is_a_duplicate(
     assert await in_progress(database, new) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+async def test_landing_elsewhere_that_is_not_this_request_s_pays_for_nothing(
+    database: Database,
+) -> None:
+    wrapper = await enabled_wrapper(database)
+    for change in (
         "request_digest = sha256('another')",
         "answered_at = now(), answered_by = gen_random_uuid()",
-        "reason = 'settle_exact_stellar_transaction_failed'",
-    ],
-    ids=["of another transfer", "success taken", "failed inside a stranger's fee bump"],
-)
-async def test_landing_elsewhere_that_is_not_this_request_s_pays_for_nothing(
-    database: Database, change: str
-) -> None:
-    new = await land_elsewhere(database, new_payment(await enabled_wrapper(database)))
-    await change_settlement(database, change)
-    outcome = await payer_of(database, ScriptedSettler(FOREIGN)).pay(paid_request(new))
-    assert outcome == NotPaid(build_duplicate(new.identity, FOREIGN_HASH))
-    assert await row_of(database, new) is None
+        "reason = 'settle_exact_stellar_transaction_failed'",  # inside a stranger's fee bump
+    ):
+        async with database.connection() as db:
+            await db.execute("DELETE FROM settlements")
+        new = await land_elsewhere(database, new_payment(wrapper))
+        await change_settlement(database, change)
+        outcome = await payer_of(database, ScriptedSettler(FOREIGN)).pay(paid_request(new))
+        assert outcome == NotPaid(build_duplicate(new.identity, FOREIGN_HASH)), change
+        assert await row_of(database, new) is None
 
 
 async def test_restored_settlement_is_delivered_once_to_the_request_that_had_it_reserved(

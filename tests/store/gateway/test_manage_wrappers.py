@@ -152,9 +152,11 @@ async def test_site_at_its_quota_takes_a_released_slug_back_that_counts_for_it(
     for owner, slug, client in (
         (caller, "site-s", "192.0.2.7"),
         (new_owner(), "other-s", "192.0.2.8"),
+        (new_owner(), None, "192.0.2.7"),  # free wallets share the quota of their site
     ):
         with pytest.raises(QuotaReached):
             await wrappers.create(owner, "r", wrapper_fields(), slug=slug, client=client)
+    await wrappers.create(new_owner(), "r", wrapper_fields(), client=None)
     again = await wrappers.create(caller, "r", wrapper_fields(), slug="site-s", client="192.0.2.8")
     assert again.slug == "site-s"
 
@@ -288,10 +290,10 @@ async def age(database: Database) -> None:
         await db.execute("UPDATE wrappers SET updated_at = updated_at - $1::interval", KEPT)
 
 
-@pytest.mark.parametrize("slug", ["Weather", "we\u0430ther", "a/b", "ab", "-ab", "a" * 64])
-async def test_slug_in_another_spelling_is_refused(database: Database, slug: str) -> None:
-    with pytest.raises(InvalidWrapper, match="slug"):
-        await wrappers_of(database).create(new_owner(), "r", wrapper_fields(), slug=slug)
+async def test_slug_in_another_spelling_is_refused(database: Database) -> None:
+    for slug in ("Weather", "we\u0430ther", "a/b", "ab", "-ab", "a" * 64):
+        with pytest.raises(InvalidWrapper, match="slug"):
+            await wrappers_of(database).create(new_owner(), "r", wrapper_fields(), slug=slug)
 
 
 async def test_one_of_two_replicas_gets_a_slug(database: Database, other_pool: Database) -> None:
@@ -398,15 +400,6 @@ async def test_owner_has_a_maximum_number_of_wrappers(database: Database) -> Non
         *(wrappers.create(caller, "r", wrapper_fields()) for _ in range(5)), return_exceptions=True
     )
     assert sum(isinstance(each, TooManyWrappers) for each in results) == 3
-
-
-async def test_free_wallets_share_the_quota_of_their_client_address(database: Database) -> None:
-    wrappers = wrappers_of(database)
-    for _ in range(50):
-        await wrappers.create(new_owner(), "r", wrapper_fields(), client="192.0.2.7")
-    with pytest.raises(QuotaReached):
-        await wrappers.create(new_owner(), "r", wrapper_fields(), client="192.0.2.7")
-    await wrappers.create(new_owner(), "r", wrapper_fields(), client=None)
 
 
 async def test_wrappers_are_listed_by_page_newest_first(database: Database) -> None:

@@ -125,16 +125,13 @@ async def test_payment_of_another_request_is_used(database: Database) -> None:
     assert await payer.pay(paid_request(other)) == PaymentUsed(HASH)
 
 
-@pytest.mark.parametrize(
-    "outcome", [REFUSED, NotSettled(Reason.TRANSACTION_FAILED, Network.TESTNET, None, HASH)]
-)
-async def test_refused_or_failed_payment_releases_the_reservation(
-    database: Database, outcome: NotSettled
-) -> None:
+async def test_refused_or_failed_payment_releases_the_reservation(database: Database) -> None:
     request = paid_request(new_payment(await enabled_wrapper(database)))
-    assert await payer_of(database, ScriptedSettler(outcome)).pay(request) == NotPaid(outcome)
-    assert await row_of(database, request) is None
-    assert await in_progress(database, request) == (0, 0)
+    failed = NotSettled(Reason.TRANSACTION_FAILED, Network.TESTNET, None, HASH)
+    for outcome in (REFUSED, failed):
+        assert await payer_of(database, ScriptedSettler(outcome)).pay(request) == NotPaid(outcome)
+        assert await row_of(database, request) is None
+        assert await in_progress(database, request) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -257,26 +254,18 @@ async def test_judgment_goes_on_for_the_others_when_the_first_caller_leaves(
     assert len(settler.judged) == 1
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        NothingSent(Network.TESTNET, OTHER_PAY_TO, retry_after_s=5),  # type: ignore[arg-type]  # an address
-        KeyConflict(Reason.DUPLICATE_SETTLEMENT, Network.TESTNET, OTHER_PAY_TO),  # type: ignore[arg-type]  # an address
-    ],
-    ids=["nothing sent", "key conflict"],
-)
-async def test_reservation_is_released_when_nothing_was_sent(
-    database: Database, error: Exception
+async def test_reservation_is_released_when_nothing_was_sent_and_kept_after_an_unknown_fault(
+    database: Database,
 ) -> None:
     request = paid_request(new_payment(await enabled_wrapper(database)))
-    with pytest.raises(type(error)):
-        await payer_of(database, ScriptedSettler(error)).pay(request)
-    assert await row_of(database, request) is None
-    assert await in_progress(database, request) == (0, 0)
-
-
-async def test_unknown_fault_keeps_the_reservation(database: Database) -> None:
-    request = paid_request(new_payment(await enabled_wrapper(database)))
+    for error in (
+        NothingSent(Network.TESTNET, OTHER_PAY_TO, retry_after_s=5),  # type: ignore[arg-type]  # an address
+        KeyConflict(Reason.DUPLICATE_SETTLEMENT, Network.TESTNET, OTHER_PAY_TO),  # type: ignore[arg-type]  # an address
+    ):
+        with pytest.raises(type(error)):
+            await payer_of(database, ScriptedSettler(error)).pay(request)
+        assert await row_of(database, request) is None
+        assert await in_progress(database, request) == (0, 0)
     with pytest.raises(ValueError, match="a bug"):
         await payer_of(database, ScriptedSettler(ValueError("a bug"))).pay(request)
     row = await row_of(database, request)
@@ -397,23 +386,19 @@ async def test_last_place_goes_to_one_of_the_payments_that_are_accepted_at_once(
     assert sum(len(each.settled) for each in settlers) == 1
 
 
-async def test_disabled_wrapper_settles_nothing(database: Database) -> None:
-    wrapper = await enabled_wrapper(database)
-    await wrappers_of(database).disable(Caller(wrapper.owner, CallerKind.SESSION), "r", wrapper.id)
-    settler = ScriptedSettler(REFUSED)
-    outcome = await payer_of(database, settler).pay(paid_request(new_payment(wrapper)))
-    assert outcome == WrapperChanged()
-    assert settler.settled == []
-
-
-async def test_changed_price_settles_nothing(database: Database) -> None:
-    wrapper = await enabled_wrapper(database)
-    caller = Caller(wrapper.owner, CallerKind.SESSION)
-    await wrappers_of(database).update(caller, "r", wrapper.id, change_fields(amount="7"))
-    settler = ScriptedSettler(REFUSED)
-    outcome = await payer_of(database, settler).pay(paid_request(new_payment(wrapper)))
-    assert outcome == WrapperChanged()
-    assert settler.settled == []
+async def test_wrapper_that_is_disabled_or_whose_price_has_changed_settles_nothing(
+    database: Database,
+) -> None:
+    disabled, dearer = await enabled_wrapper(database), await enabled_wrapper(database)
+    wrappers = wrappers_of(database)
+    await wrappers.disable(Caller(disabled.owner, CallerKind.SESSION), "r", disabled.id)
+    caller = Caller(dearer.owner, CallerKind.SESSION)
+    await wrappers.update(caller, "r", dearer.id, change_fields(amount="7"))
+    for wrapper in (disabled, dearer):
+        settler = ScriptedSettler(REFUSED)
+        outcome = await payer_of(database, settler).pay(paid_request(new_payment(wrapper)))
+        assert outcome == WrapperChanged()
+        assert settler.settled == []
 
 
 async def test_undelivered_request_is_attempted_again_without_settling(database: Database) -> None:
@@ -446,14 +431,17 @@ async def test_post_whose_process_dies_is_attempted_again_unless_it_was_sent(
     assert isinstance(outcome, NoAttemptLeft if is_sent else AttemptStarted)
 
 
-@pytest.mark.parametrize(("is_repeatable", "method", "may_repeat"), [
-    (False, "POST", False), (True, "POST", True), (False, "PATCH", False), (False, "PUT", True),
-])  # fmt: skip
 async def test_post_is_repeated_after_an_unknown_outcome_only_if_the_wrapper_says_so(
-    database: Database, is_repeatable: bool, method: str, may_repeat: bool
+    database: Database,
 ) -> None:
-    wrapper = await enabled_wrapper(database, is_repeatable=is_repeatable)
-    assert paid_request(new_payment(wrapper, method=method)).may_repeat is may_repeat
+    once = await enabled_wrapper(database, is_repeatable=False)
+    repeated = {
+        method: paid_request(new_payment(once, method=method)).may_repeat
+        for method in ("POST", "PATCH", "PUT")
+    }
+    assert repeated == {"POST": False, "PATCH": False, "PUT": True}
+    often = await enabled_wrapper(database, is_repeatable=True)
+    assert paid_request(new_payment(often, method="POST")).may_repeat
 
 
 async def test_paid_request_beyond_the_limit_of_concurrency_is_told_that_it_is_paid(

@@ -108,18 +108,16 @@ async def test_reservation_is_counted_and_read_back(database: Database) -> None:
     assert 0 < counters.minute_left_s <= 60
 
 
-@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Kiritimati"])
-async def test_seconds_of_month_end_with_the_month_of_utc(database: Database, zone: str) -> None:
+async def test_seconds_of_month_end_with_the_month_of_utc(database: Database) -> None:
     wrapper = await enabled_wrapper(database)
-    async with database.transaction() as db:
-        await db.execute(f"SET LOCAL TIME ZONE '{zone}'")
-        counters = await reservation_store.read_counters(db, wrapper)
-        row = await db.fetchrow("SELECT clock_timestamp() AS now")
-    assert row is not None
-    now = row["now"].astimezone(UTC)
-    year, month = (now.year, now.month + 1) if now.month < 12 else (now.year + 1, 1)
-    left = (datetime(year, month, 1, tzinfo=UTC) - now).total_seconds()
-    assert left == pytest.approx(counters.month_left_s, abs=5)
+    for zone in ("UTC", "America/New_York", "Pacific/Kiritimati"):
+        async with database.transaction() as db:
+            await db.execute(f"SET LOCAL TIME ZONE '{zone}'")
+            counters = await reservation_store.read_counters(db, wrapper)
+            now = (await db.fetchval("SELECT clock_timestamp()")).astimezone(UTC)
+        year, month = (now.year, now.month + 1) if now.month < 12 else (now.year + 1, 1)
+        left = (datetime(year, month, 1, tzinfo=UTC) - now).total_seconds()
+        assert left == pytest.approx(counters.month_left_s, abs=5), zone
 
 
 @pytest.mark.parametrize(
@@ -222,18 +220,15 @@ async def test_reservation_can_be_held_again_once_its_time_has_passed(database: 
         assert (first.epoch, held.epoch) == (0, 1)
 
 
-@pytest.mark.parametrize("other", [of_another_request, of_another_payment])
-async def test_reservation_of_another_request_is_not_held(
-    database: Database, other: Callable[[GatewayPayment], GatewayPayment]
-) -> None:
+async def test_reservation_of_another_request_is_not_held(database: Database) -> None:
     """Control: a hold by the nonce alone continues whatever payment has it."""
     async with database.connection() as db:
         new = new_payment(await enabled_wrapper(database))
         row = await reservation_store.reserve(db, new, held_for=timedelta(0))
         assert row is not None
-        different = other(row)
-        assert await reservation_store.hold_reservation(db, different, held_for=A_MINUTE) is None
-        assert await payment_store.record_paid(db, different, HASH, attempt_for=A_MINUTE) is None
+        for other in (of_another_request(row), of_another_payment(row)):
+            assert await reservation_store.hold_reservation(db, other, held_for=A_MINUTE) is None
+            assert await payment_store.record_paid(db, other, HASH, attempt_for=A_MINUTE) is None
 
 
 async def test_holder_cannot_release_a_reservation_that_was_made_again(
@@ -297,21 +292,6 @@ async def test_unproven_reservation_that_is_released_leaves_no_count(database: D
     assert (counters.minute_count, counters.month_count, counters.in_progress) == (0, 0, 0)
 
 
-async def test_attempt_that_sent_nothing_is_given_back_and_fences_its_end(
-    database: Database,
-) -> None:
-    """Control: an end that is fenced by the number of attempts ends the next one as well."""
-    new = new_payment(await enabled_wrapper(database))
-    first = await paid(database, new)
-    async with database.connection() as db:
-        assert await payment_store.return_attempt(db, first)
-    second = await begin(database, new)
-    assert second is not None
-    assert (first.attempts, second.attempts) == (1, 1)
-    assert not await end(database, first, PaymentState.DELIVERED)
-    assert await end(database, second, PaymentState.DELIVERED)
-
-
 async def test_landed_payment_without_a_buyer_counts_as_in_progress_no_longer(
     database: Database,
 ) -> None:
@@ -346,18 +326,15 @@ async def test_attempts_follow_one_another_five_at_most(
     assert row is None
 
 
-async def test_attempt_begins_only_while_the_wrapper_has_room(database: Database) -> None:
+async def test_attempt_begins_for_the_bound_request_only_while_the_wrapper_has_room(
+    database: Database,
+) -> None:
     new = new_payment(await enabled_wrapper(database))
     assert await end(database, await paid(database, new), PaymentState.PAID)
     assert await begin(database, new, concurrent_requests=0) is None
-    assert await begin(database, new) is not None
-
-
-async def test_attempt_belongs_to_the_bound_request_only(database: Database) -> None:
-    new = new_payment(await enabled_wrapper(database))
-    assert await end(database, await paid(database, new), PaymentState.PAID)
     assert await begin(database, new, other=of_another_request) is None
     assert await begin(database, new, other=of_another_payment) is None
+    assert await begin(database, new) is not None
 
 
 async def test_attempt_that_may_not_be_repeated_is_the_last(database: Database) -> None:
@@ -403,14 +380,18 @@ async def test_attempt_that_is_given_back_does_not_count(database: Database) -> 
     assert row.attempts == 1
 
 
-async def test_attempt_is_given_back_by_its_owner_alone(database: Database) -> None:
+async def test_attempt_that_sent_nothing_is_given_back_by_its_owner_alone_and_fences_its_end(
+    database: Database,
+) -> None:
+    """Control: an end that is fenced by the number of attempts ends the next one as well."""
     new = new_payment(await enabled_wrapper(database))
     first = await paid(database, new)
     async with database.connection() as db:
         assert await payment_store.return_attempt(db, first)
     second = await begin(database, new)
     assert second is not None
-    assert second.attempts == first.attempts
+    assert (first.attempts, second.attempts) == (1, 1)
+    assert not await end(database, first, PaymentState.DELIVERED)
     async with database.connection() as db:  # the same number, and another attempt
         assert not await payment_store.return_attempt(db, first)
         assert await payment_store.read_lease(db, first) is None

@@ -76,65 +76,58 @@ async def test_landed_reservation_is_recorded_and_delivered_on_the_next_request(
     assert outcome.payment.attempts == 1  # type: ignore[union-attr]  # an attempt has started
 
 
-@pytest.mark.parametrize("state", ["failed", "dead"])
-async def test_reservation_of_a_payment_that_never_landed_is_released(
-    database: Database, state: str
+async def claimed(database: Database) -> NewPayment:
+    """The reservation of a payment that was claimed here, to a wrapper of its own."""
+    landed = await land(database, new_payment(await enabled_wrapper(database)))
+    return await reserved(database, landed)
+
+
+async def test_reservation_of_a_payment_that_never_landed_is_released(database: Database) -> None:
+    for state in ("failed", "dead"):
+        new = await claimed(database)
+        await write_state(database, state)
+        await reconcile(database)
+        assert await row_of(database, new) is None
+        assert await counts(database, new) == (0, 0)
+
+
+async def test_foreign_landing_pays_for_the_request_that_it_was_proven_for(
+    database: Database,
 ) -> None:
-    new = await reserved(
-        database, await land(database, new_payment(await enabled_wrapper(database)))
-    )
-    await write_state(database, state)
-    await reconcile(database)
-    assert await row_of(database, new) is None
-    assert await counts(database, new) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("reason", "is_other", "is_paid"),
-    [
+    change = "reason = $1, landed_hash = tx_hash, landed_at = claimed_at + interval '1 s'"
+    for reason, is_other, is_paid in (
         ("settle_exact_stellar_foreign_landing", False, True),
         ("settle_exact_stellar_foreign_landing", True, False),  # another transfer with the nonce
         ("settle_exact_stellar_transaction_failed", False, False),  # inside a stranger's fee bump
-    ],
-)
-async def test_foreign_landing_pays_for_the_request_that_it_was_proven_for(
-    database: Database, reason: str, is_other: bool, is_paid: bool
-) -> None:
-    new = await reserved(
-        database, await land(database, new_payment(await enabled_wrapper(database)))
-    )
-    await write_state(database, "failed")
-    async with database.connection() as db:
-        change = "reason = $1, landed_hash = tx_hash, landed_at = claimed_at + interval '1 s'"
-        await db.execute(f"UPDATE settlements SET {change}", reason)
-        if is_other:
-            await db.execute("UPDATE settlements SET request_digest = $1", bytes(32))
-    await reconcile(database)
-    assert (await row_of(database, new) is not None) == is_paid
-
-
-@pytest.mark.parametrize("state", ["sending", "submitted"])
-async def test_reservation_of_a_pending_payment_stays(database: Database, state: str) -> None:
-    new = await reserved(
-        database, await land(database, new_payment(await enabled_wrapper(database)))
-    )
-    await write_state(database, state)
-    for _ in range(2):
+    ):
+        new = await claimed(database)
+        await write_state(database, "failed")
+        async with database.connection() as db:
+            await db.execute(f"UPDATE settlements SET {change}", reason)
+            if is_other:
+                await db.execute("UPDATE settlements SET request_digest = $1", bytes(32))
         await reconcile(database)
-    row = await row_of(database, new)
-    assert row is not None
-    assert (row.state, row.attempt_until) == (PaymentState.RESERVED, None)
-    assert await counts(database, new) == (1, 1)
+        assert (await row_of(database, new) is not None) == is_paid
 
 
-@pytest.mark.parametrize(("age", "is_kept"), [("1 minute", True), ("3 minutes", False)])
-async def test_reservation_without_a_settlement_is_released_later(
-    database: Database, age: str, is_kept: bool
-) -> None:
-    new = await reserved(database, new_payment(await enabled_wrapper(database)), age=age)
-    await reconcile(database)
-    assert (await row_of(database, new) is not None) is is_kept
-    assert await counts(database, new) == ((1, 1) if is_kept else (0, 0))
+async def test_reservation_of_a_pending_payment_stays(database: Database) -> None:
+    for state in ("sending", "submitted"):
+        new = await claimed(database)
+        await write_state(database, state)
+        for _ in range(2):
+            await reconcile(database)
+        row = await row_of(database, new)
+        assert row is not None
+        assert (row.state, row.attempt_until) == (PaymentState.RESERVED, None)
+        assert await counts(database, new) == (1, 1)
+
+
+async def test_reservation_without_a_settlement_is_released_later(database: Database) -> None:
+    for age, count in (("1 minute", 1), ("3 minutes", 0)):
+        new = await reserved(database, new_payment(await enabled_wrapper(database)), age=age)
+        await reconcile(database)
+        assert (await row_of(database, new) is not None) == bool(count)
+        assert await counts(database, new) == (count, count)
 
 
 async def test_reservation_that_a_call_holds_is_left_alone(database: Database) -> None:
@@ -160,9 +153,7 @@ async def test_success_is_not_taken_for_a_reservation_that_is_lost(database: Dat
 
 
 async def test_payment_whose_success_was_taken_elsewhere_is_released(database: Database) -> None:
-    new = await reserved(
-        database, await land(database, new_payment(await enabled_wrapper(database)))
-    )
+    new = await claimed(database)
     async with database.connection() as db:
         await db.execute(
             "UPDATE settlements SET answered_at = now(), answered_by = gen_random_uuid()"
@@ -171,27 +162,25 @@ async def test_payment_whose_success_was_taken_elsewhere_is_released(database: D
     assert await row_of(database, new) is None
 
 
-@pytest.mark.parametrize(
-    ("attempts", "may_repeat", "state"),
-    [(1, True, PaymentState.PAID), (5, True, PaymentState.OWED), (1, False, PaymentState.OWED)],
-)
-async def test_attempt_whose_time_has_passed_is_ended(
-    database: Database, attempts: int, may_repeat: bool, state: PaymentState
-) -> None:
-    new = new_payment(await enabled_wrapper(database))
-    async with database.connection() as db:
-        held = await reservation_store.reserve(db, new, held_for=NO_TIME)
-        assert held is not None
-        await payment_store.record_paid(db, held, HASH, attempt_for=NO_TIME)
-        await db.execute(
-            "UPDATE gateway_payments SET attempts = $1, may_repeat = $2", attempts, may_repeat
-        )
-    for _ in range(2):
-        await reconcile(database)
-    row = await row_of(database, new)
-    assert row is not None
-    assert (row.state, row.attempt_until) == (state, None)
-    assert await counts(database, new) == (1, 0)
+async def test_attempt_whose_time_has_passed_is_ended(database: Database) -> None:
+    for attempts, may_repeat, state in (
+        (1, True, PaymentState.PAID),
+        (5, True, PaymentState.OWED),
+        (1, False, PaymentState.OWED),
+    ):
+        new = new_payment(await enabled_wrapper(database))
+        async with database.connection() as db:
+            held = await reservation_store.reserve(db, new, held_for=NO_TIME)
+            assert held is not None
+            await payment_store.record_paid(db, held, HASH, attempt_for=NO_TIME)
+            change = "UPDATE gateway_payments SET attempts = $1, may_repeat = $2"
+            await db.execute(change, attempts, may_repeat)
+        for _ in range(2):
+            await reconcile(database)
+        row = await row_of(database, new)
+        assert row is not None
+        assert (row.state, row.attempt_until) == (state, None)
+        assert await counts(database, new) == (1, 0)
 
 
 async def test_undelivered_payment_is_owed_after_a_day(database: Database) -> None:

@@ -1,8 +1,8 @@
 """A payment is continued by the very request that presented it, and by no other one."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
 
 import pytest
 
@@ -67,28 +67,20 @@ async def in_state(database: Database, new: NewPayment, state: PaymentState) -> 
         assert is_ended
 
 
-def of_another_transfer(new: NewPayment) -> NewPayment:
-    return replace(new, request_digest=b"f" * 32)
-
-
-def in_other_bytes(new: NewPayment) -> NewPayment:
-    return replace(new, presented_digest=b"f" * 32)
-
-
 STATES = [PaymentState.RESERVED, PaymentState.PAID, PaymentState.DELIVERED, PaymentState.OWED]
 
 
 @pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("forge", [of_another_transfer, in_other_bytes])
 async def test_other_payment_with_the_nonce_continues_nothing(
-    database: Database, state: PaymentState, forge: Callable[[NewPayment], NewPayment]
+    database: Database, state: PaymentState
 ) -> None:
     """Control: by nonce and binding alone it settles, is delivered, or gets the response."""
     new = await land(database, new_payment(await enabled_wrapper(database)))
     await in_state(database, new, state)
     settler = ScriptedSettler(UNUSED)
-    forged = forge(new)
-    for is_for_sale in (True, False):
+    of_another_transfer = replace(new, request_digest=b"f" * 32)
+    in_other_bytes = replace(new, presented_digest=b"f" * 32)
+    for forged, is_for_sale in product((of_another_transfer, in_other_bytes), (True, False)):
         payer = payer_of(database, settler, sealer=sealer())
         outcome = await payer.pay(paid_request(forged, is_for_sale=is_for_sale))
         assert outcome == PaymentUsed("" if state is PaymentState.RESERVED else HASH)
@@ -159,26 +151,25 @@ async def test_hold_of_a_row_that_another_payment_has_taken_settles_nothing(
     assert settler.settled == []
 
 
-@pytest.mark.parametrize(
-    ("is_private", "age_s", "is_replayed"),
-    [(True, 59, True), (True, 80_000, True), (False, 50, True), (False, 61, False)],
-)
-async def test_stored_response_is_given_again_to_what_no_ledger_shows(
-    database: Database, is_private: bool, age_s: int, is_replayed: bool
-) -> None:
+async def test_stored_response_is_given_again_to_what_no_ledger_shows(database: Database) -> None:
     new = await land(database, new_payment(await enabled_wrapper(database)))
     await in_state(database, new, PaymentState.DELIVERED)
-    async with database.connection() as db:
-        await db.execute(
-            "UPDATE gateway_payments SET paid_at = now() - make_interval(secs => $1)", age_s
-        )
     payer = payer_of(database, ScriptedSettler(UNUSED), sealer=sealer())
-    outcome = await payer.pay(paid_request(new, is_private=is_private))
-    if is_replayed:
-        assert isinstance(outcome, Replayed)
-        assert outcome.response == RESPONSE
-    else:
-        assert outcome == PaymentUsed(HASH)
+    aged = "UPDATE gateway_payments SET paid_at = now() - make_interval(secs => $1)"
+    for is_private, age_s, is_replayed in (
+        (True, 59, True),
+        (True, 80_000, True),
+        (False, 50, True),
+        (False, 61, False),
+    ):
+        async with database.connection() as db:
+            await db.execute(aged, age_s)
+        outcome = await payer.pay(paid_request(new, is_private=is_private))
+        if is_replayed:
+            assert isinstance(outcome, Replayed)
+            assert outcome.response == RESPONSE
+        else:
+            assert outcome == PaymentUsed(HASH)
 
 
 async def test_identifier_that_is_added_to_a_row_of_an_older_version_replays_nothing(

@@ -99,22 +99,33 @@ def _is_alive(process_id: int) -> bool:
         return False
 
 
-def test_data_persists_across_runs(data_dir: Path) -> None:
-    with EmbeddedPostgres(data_dir) as server:
+def test_data_persists_across_runs_and_a_server_that_was_killed(data_dir: Path) -> None:
+    """In a folder with characters that a URL and a shell quote.
+
+    Control of the last start: the id in the pid file is that of another process, this one.
+    """
+    folder = data_dir / "a b&c=d%41"
+    with EmbeddedPostgres(folder) as server:
         asyncio.run(_query(server, "CREATE TABLE t AS SELECT 7 AS n"))
         assert asyncio.run(_query(server, "SHOW fsync")) == "on"
         assert asyncio.run(_query(server, "SHOW listen_addresses")) == ""
-    with EmbeddedPostgres(data_dir) as server:
+    server = EmbeddedPostgres(folder)
+    server.__enter__()
+    assert asyncio.run(_query(server, "SELECT n FROM t")) == 7
+    assert server.process_id is not None
+    os.kill(server.process_id, signal.SIGKILL)
+    server.__exit__(None, None, None)
+    pid_file = folder / "postgres" / "cluster" / "postmaster.pid"
+    lines = pid_file.read_text().splitlines()
+    pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]))
+    with EmbeddedPostgres(folder) as server:
         assert asyncio.run(_query(server, "SELECT n FROM t")) == 7
 
 
-def test_server_starts_in_a_folder_with_special_characters(made: Path) -> None:
-    with EmbeddedPostgres(made, is_throwaway=True) as server:
-        assert asyncio.run(_query(server, "SELECT 1")) == 1
-
-
-def test_socket_folder_is_accessible_to_owner_and_root_only(running: EmbeddedPostgres) -> None:
-    assert stat.S_IMODE(_socket_folder(running).stat().st_mode) == 0o700
+def test_socket_folder_and_log_are_private_under_any_umask(running: EmbeddedPostgres) -> None:
+    sockets = _socket_folder(running)
+    assert stat.S_IMODE(sockets.stat().st_mode) == 0o700
+    assert stat.S_IMODE((sockets.parent / "server.log").stat().st_mode) == 0o600
     assert asyncio.run(_query(running, "SHOW fsync")) == "off"
 
 
@@ -172,11 +183,6 @@ def test_server_refuses_the_user_nobody_unless_it_is_a_guest(
         assert "Peer authentication failed" in ran.stderr
 
 
-def test_server_log_is_private_under_any_umask(running: EmbeddedPostgres) -> None:
-    log = _socket_folder(running).parent / "server.log"
-    assert stat.S_IMODE(log.stat().st_mode) == 0o600
-
-
 @is_root
 def test_server_started_by_root_runs_as_nobody_without_groups(running: EmbeddedPostgres) -> None:
     status = Path(f"/proc/{running.process_id}/status").read_text()
@@ -217,20 +223,6 @@ def test_server_ends_with_its_killed_parent_and_the_next_start_recovers(used_dir
     until_blocking(lambda: not _is_alive(server_id))
     with EmbeddedPostgres(used_dir, is_throwaway=True) as server:
         assert asyncio.run(_query(server, "SELECT 1")) == 1
-
-
-def test_start_succeeds_after_the_server_was_killed(used_dir: Path) -> None:
-    server = EmbeddedPostgres(used_dir)
-    server.__enter__()
-    assert server.process_id is not None
-    os.kill(server.process_id, signal.SIGKILL)
-    server.__exit__(None, None, None)
-    # the id in the pid file now belongs to another process: this one
-    pid_file = used_dir / "postgres" / "cluster" / "postmaster.pid"
-    lines = pid_file.read_text().splitlines()
-    pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]))
-    with EmbeddedPostgres(used_dir) as again:
-        assert asyncio.run(_query(again, "SELECT 1")) == 1
 
 
 def test_start_fails_on_an_incomplete_cluster(used_dir: Path) -> None:

@@ -40,7 +40,9 @@ async def found(database: Database, query: str, *, column: str = "tsv") -> bool:
     return answer
 
 
-async def test_words_carry_the_weight_of_their_field(database: Database) -> None:
+async def test_words_carry_the_weight_of_their_field_and_no_phrase_reaches_across_its_border(
+    database: Database,
+) -> None:
     await list_many(database, [WEATHER])
     assert await found(database, "skycast:A", column="hi")
     assert await found(database, "weather:B & real:B & realtim:B", column="hi")
@@ -48,10 +50,6 @@ async def test_words_carry_the_weight_of_their_field(database: Database) -> None
     assert await found(database, "citi:D & sky:D")
     assert not await found(database, "forecast | citi | xgapx", column="hi")
     assert not await found(database, "xgapx")
-
-
-async def test_a_phrase_reaches_across_no_border_of_a_field_or_a_tag(database: Database) -> None:
-    await list_many(database, [WEATHER])
     assert await found(database, "real <-> time")
     assert not await found(database, "weather <-> real | skycast <-> weather | time <-> hour")
 

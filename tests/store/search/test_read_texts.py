@@ -129,7 +129,7 @@ async def test_without_a_model_the_words_are_read_and_the_meaning_waits(
 async def test_words_are_counted_up_to_a_bound(
     database: Database, model: LanguageModel, clock: ManualClock
 ) -> None:
-    await write(database, [document(each, f"tides {each}") for each in range(1, 260)])
+    await write(database, [document(each, f"tides {each}") for each in range(1, 210)])
     await read_all(database, model, clock)
     async with database.connection() as db:
         assert await db.fetchval("SELECT texts FROM search_words WHERE word = 'tides'") == 200

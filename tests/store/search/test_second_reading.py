@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import pytest
@@ -26,14 +27,19 @@ BAR = bar_of(3, len(LISTINGS)) - 20  # two words that say something
 ANSWERS, DOES_NOT = {"kind 3": 4_000, "Pays": -2_000}, {"Pays": -6_000}
 
 
-async def opened(
-    database: Database, meaning: SaidMeaning, above: Mapping[int, int]
-) -> tuple[Search, list[int]]:
+@pytest.fixture
+async def ids(database: Database) -> list[int]:
+    """The ids of the listings, by their places."""
+    return await list_many(database, LISTINGS)
+
+
+def opened(
+    database: Database, ids: Sequence[int], meaning: SaidMeaning, above: Mapping[int, int]
+) -> Search:
     """A search in which listings have so much evidence above the bar, by their places."""
-    ids = await list_many(database, LISTINGS)
     near = {ids[place]: BAR + own for place, own in above.items()}
     meanings = SaidMeanings({QUERY: near})
-    return Search(database, ManualClock(), meaning=meaning, meanings=meanings), ids
+    return Search(database, ManualClock(), meaning=meaning, meanings=meanings)
 
 
 def read(meaning: SaidMeaning) -> list[str]:
@@ -49,16 +55,15 @@ async def shown(search: Search) -> list[str]:
     return [hit.listing.resource.metadata.service_name or "" for hit in page.hits]
 
 
-@pytest.mark.parametrize("best", [1 - OPEN_BELOW, -1, 0, OPEN_ABOVE - 1])
-@pytest.mark.parametrize(("odds", "is_shown"), [(ANSWERS, True), (DOES_NOT, False)])
 async def test_an_open_query_is_answered_where_a_listing_read_with_it_is(
-    database: Database, best: int, odds: Mapping[str, int], is_shown: bool
+    database: Database, ids: list[int]
 ) -> None:
-    meaning = SaidMeaning(odds)
-    search, _ = await opened(database, meaning, {1: best - 5, 3: best, 5: best - 9})
-    assert await shown(search) == (["n3", "n1"] if is_shown else [])
-    assert {request for request, _ in meaning.together} == {QUERY}
-    assert read(meaning) == ["bills. n3. Pays bills of kind 3"], "the best alone"
+    for best, odds in product((1 - OPEN_BELOW, -1, 0, OPEN_ABOVE - 1), (ANSWERS, DOES_NOT)):
+        meaning = SaidMeaning(odds)
+        search = opened(database, ids, meaning, {1: best - 5, 3: best, 5: best - 9})
+        assert await shown(search) == (["n3", "n1"] if odds is ANSWERS else []), best
+        assert {request for request, _ in meaning.together} == {QUERY}
+        assert read(meaning) == ["bills. n3. Pays bills of kind 3"], "the best alone"
 
 
 async def test_what_is_too_weak_to_be_shown_answers_nothing(database: Database) -> None:
@@ -74,52 +79,52 @@ async def test_what_is_too_weak_to_be_shown_answers_nothing(database: Database) 
     assert page.hits == ()
 
 
-@pytest.mark.parametrize("odds", [ANSWERS, DOES_NOT, None])
-async def test_an_explanation_says_what_came_of_it(
-    database: Database, odds: Mapping[str, int] | None
+async def test_an_explanation_says_what_came_of_it(database: Database, ids: list[int]) -> None:
+    for odds, said in (
+        (ANSWERS, (True, True, [{"evidence": 9, "logOdds": 2_000}])),
+        (DOES_NOT, (False, True, [{"evidence": 9, "logOdds": -6_000}])),
+        (None, (True, False, [])),
+    ):
+        search = opened(database, ids, SaidMeaning(odds), {1: 8, 3: 9})
+        page = await search.find(SearchRequest(QUERY, is_explained=True))
+        assert page.explanation is not None
+        explained: Any = search_body(page, []).explain
+        names = ("answered", "inTime", "listings")
+        assert explained["readTogether"] == dict(zip(names, said, strict=True))
+
+
+async def test_a_listing_that_was_taken_down_answers_nothing(
+    database: Database, ids: list[int]
 ) -> None:
-    search, _ = await opened(database, SaidMeaning(odds), {1: 8, 3: 9})
-    page = await search.find(SearchRequest(QUERY, is_explained=True))
-    assert page.explanation is not None
-    explained: Any = search_body(page, []).explain
-    said = explained["readTogether"]
-    if odds is None:
-        assert said == {"answered": True, "inTime": False, "listings": []}
-    else:
-        found = [{"evidence": 9, "logOdds": 2_000 if odds is ANSWERS else -6_000}]
-        assert said == {"answered": odds is ANSWERS, "inTime": True, "listings": found}
-
-
-async def test_a_listing_that_was_taken_down_answers_nothing(database: Database) -> None:
     meaning = SaidMeaning(ANSWERS)
-    search, ids = await opened(database, meaning, {1: 8, 3: 9})
+    search = opened(database, ids, meaning, {1: 8, 3: 9})
     async with database.connection() as db:
         await db.execute("UPDATE listings SET removed_at = now() WHERE id = $1", ids[3])
     assert await shown(search) == []
     assert read(meaning) == []
 
 
-@pytest.mark.parametrize(("best", "is_shown"), [(OPEN_ABOVE, True), (-1 - OPEN_BELOW, False)])
-async def test_a_clear_case_is_not_read(database: Database, best: int, is_shown: bool) -> None:
-    meaning = SaidMeaning({"Pays": -6_000 if is_shown else 6_000})
-    search, _ = await opened(database, meaning, {1: best})
-    assert bool(await shown(search)) is is_shown
-    assert meaning.together == []
+async def test_a_clear_case_is_not_read(database: Database, ids: list[int]) -> None:
+    for best, is_shown in ((OPEN_ABOVE, True), (-1 - OPEN_BELOW, False)):
+        meaning = SaidMeaning({"Pays": -6_000 if is_shown else 6_000})
+        assert bool(await shown(opened(database, ids, meaning, {1: best}))) is is_shown
+        assert meaning.together == []
 
 
-@pytest.mark.parametrize(("best", "is_shown"), [(0, True), (-1, False)])
 async def test_where_it_cannot_be_read_in_time_the_evidence_decides(
-    database: Database, best: int, is_shown: bool
+    database: Database, ids: list[int]
 ) -> None:
-    meaning = SaidMeaning()
-    search, _ = await opened(database, meaning, {1: best})
-    assert bool(await shown(search)) is is_shown
-    assert len(meaning.together) == 1
+    for best, is_shown in ((0, True), (-1, False)):
+        meaning = SaidMeaning()
+        assert bool(await shown(opened(database, ids, meaning, {1: best}))) is is_shown
+        assert len(meaning.together) == 1
 
 
-async def test_pages_behind_the_first_are_not_read_again(database: Database) -> None:
+async def test_pages_behind_the_first_are_not_read_again(
+    database: Database, ids: list[int]
+) -> None:
     meaning = SaidMeaning(ANSWERS)
-    search, _ = await opened(database, meaning, {3: 9, 1: 8, 5: 7})
+    search = opened(database, ids, meaning, {3: 9, 1: 8, 5: 7})
     first = await search.find(SearchRequest(QUERY, limit=2))
     second = await search.find(SearchRequest(QUERY, limit=2, cursor=first.cursor))
     assert [len(first.hits), len(second.hits)] == [2, 1]
@@ -141,11 +146,11 @@ class SlowMeaning(SaidMeaning):
 
 
 async def test_no_connection_is_held_while_it_is_read(
-    database: Database, postgres_url: Secret[str]
+    ids: list[int], postgres_url: Secret[str]
 ) -> None:
     async with Database(postgres_url, connections=1, wait_s=5) as only:
         meaning = SlowMeaning()
-        search, _ = await opened(only, meaning, {1: -5})
+        search = opened(only, ids, meaning, {1: -5})
         async with asyncio.timeout(10):
             finding = asyncio.create_task(search.find(SearchRequest(QUERY)))
             await meaning.began.wait()

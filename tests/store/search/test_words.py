@@ -52,15 +52,10 @@ async def test_a_mistyped_word_is_put_right_and_stands_for_what_it_was_meant_for
     }
 
 
-async def test_a_word_the_catalog_has_in_another_form_is_not_put_right(
+async def test_another_form_of_a_word_and_a_name_that_no_listing_has_are_left_alone(
     database: Database, words: CatalogWords
 ) -> None:
     assert await _expand(database, words, "images", "translations") == {}
-
-
-async def test_a_name_that_no_listing_has_is_left_alone(
-    database: Database, words: CatalogWords
-) -> None:
     assert await _expand(database, words, "paris", "tokyo", "reykjavik", "kubernetes") == {}
     assert await _expand(database, CatalogWords(), "paris") == {"paris": {"pairs"}}
 
@@ -114,23 +109,13 @@ async def test_list_that_could_not_be_read_is_read_again(
     assert "forecast" in (await _expand(database, once_failed, "forcast"))["forcast"]
 
 
-async def test_only_what_the_catalog_has_stands_for_a_word(
+async def test_only_what_the_catalog_has_stands_for_a_word_or_for_several_side_by_side(
     database: Database, words: CatalogWords
 ) -> None:
     assert await _expand(database, words, "photo") == {"photo": {"image"}}
     assert await _expand(database, words, "equity") == {}
-
-
-async def test_words_side_by_side_are_met_by_what_stands_for_all_of_them(
-    database: Database, words: CatalogWords
-) -> None:
     found = await _expand(database, words, "cheap", "text", "to", "speech")
     assert {word for word, others in found.items() if "tts" in others} == {"text", "to", "speech"}
-
-
-async def test_one_word_is_met_by_several_that_stand_for_it(
-    database: Database, words: CatalogWords
-) -> None:
     assert "exchange rate" in (await _expand(database, words, "forex"))["forex"]
 
 

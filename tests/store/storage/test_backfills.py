@@ -1,88 +1,65 @@
 """Migrations fill new columns from the rows of earlier versions."""
 
 import asyncio
+from collections.abc import Sequence
+from typing import Final
 
 from farebox.kernel.secret import Secret
-from farebox.storage.migrate import migrate, packaged_migrations
+from farebox.storage.migrate import Migration, migrate, packaged_migrations
 from farebox.storage.pool import Database
 from support.waiting import until
 
 
-async def test_migration_marks_only_contract_accounts_of_earlier_sign_ins_as_on_ledger(
-    empty_database_url: Secret[str],
-) -> None:
+def before(name: str) -> list[Migration]:
+    """The steps before the one of this name."""
     steps = packaged_migrations()
-    first = next(step.number for step in steps if step.name.endswith("_established_callers.sql"))
-    await migrate(empty_database_url, steps[: first - 1])
-    async with (
-        Database(empty_database_url, connections=1) as database,
-        database.connection() as db,
-    ):
-        await db.execute(
-            "INSERT INTO users (id, network, address)"
-            " SELECT address, 'stellar:testnet', address"
-            " FROM unnest('{GACCOUNT,CONTRACT}'::text[]) address"
-        )
-    await migrate(empty_database_url, steps)
-    async with (
-        Database(empty_database_url, connections=1) as database,
-        database.connection() as db,
-    ):
-        rows = await db.fetch("SELECT address, was_on_ledger FROM users")
-    assert dict(map(tuple, rows)) == {"GACCOUNT": False, "CONTRACT": True}
+    first = next(step.number for step in steps if step.name.endswith(name))
+    return [step for step in steps if step.number < first]
 
 
-async def test_migration_assigns_lines_to_keys_rotated_before_lines_existed(
+async def test_migration_fills_new_columns_from_the_rows_of_earlier_versions(
     empty_database_url: Secret[str],
 ) -> None:
-    steps = packaged_migrations()
-    lines = next(step.number for step in steps if step.name.endswith("_key_lines.sql"))
-    await migrate(empty_database_url, steps[: lines - 1])
-    rows = [("a", "b"), ("b", "c"), ("c", None), ("d", None), ("e", "gone"), ("f", "a of another")]
-    async with Database(empty_database_url, connections=1) as database:
-        async with database.connection() as db:
-            await db.executemany(
-                """
-                INSERT INTO api_keys (id, owner, name, prefix, digest, grants, replaced_by)
-                VALUES ($1, 'user_1', 'robot', 'fbx', sha256($1::text::bytea), '{}', $2)
-                """,
-                rows,
-            )
-        await migrate(empty_database_url, steps)
-        async with database.connection() as db:
-            found = await db.fetch("SELECT id, line FROM api_keys ORDER BY id")
-    assert [(row["id"], row["line"]) for row in found] == [
-        *(("a", "a"), ("b", "a"), ("c", "a")),
-        *(("d", "d"), ("e", "e"), ("f", "f")),
+    """Only contract accounts are marked as on the ledger; keys that were rotated before lines
+    existed have one; holders that were counted as attempts make an epoch.
+    """
+    keys = [("a", "b"), ("b", "c"), ("c", None), ("d", None), ("e", "gone"), ("f", "a of another")]
+    filling: list[tuple[str, str, Sequence[tuple[object, ...]]]] = [
+        ("_key_lines.sql", _KEYS, keys),
+        ("_established_callers.sql", _USERS, [("GACCOUNT",), ("CONTRACT",)]),
+        ("_payment_fences.sql", _PAYMENTS, [(1, "reserved"), (2, "paid"), (3, "delivered")]),
     ]
-
-
-async def test_migration_makes_an_epoch_of_the_holders_that_were_counted_as_attempts(
-    empty_database_url: Secret[str],
-) -> None:
-    steps = packaged_migrations()
-    fences = next(step.number for step in steps if step.name.endswith("_payment_fences.sql"))
-    await migrate(empty_database_url, [step for step in steps if step.number < fences])
     async with Database(empty_database_url, connections=1) as database:
+        for name, statement, rows in sorted(filling, key=lambda each: len(before(each[0]))):
+            await migrate(empty_database_url, before(name))
+            async with database.connection() as db:
+                await db.executemany(statement, rows)
+        await migrate(empty_database_url, packaged_migrations())
         async with database.connection() as db:
-            await db.executemany(
-                """
-                INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug,
-                    binding, request_digest, method, path, asset, amount, pay_to, state, minute,
-                    month, attempts, tx_hash, paid_at)
-                SELECT 'stellar:testnet', 'G', $1, 'w', 'o', 's', sha256('b'), sha256('d'), 'GET',
-                    '', 'C', 1, 'G', $2, now(), now(), 3, hash, paid_at
-                FROM (SELECT CASE WHEN $2 <> 'reserved' THEN sha256('t') END AS hash,
-                             CASE WHEN $2 <> 'reserved' THEN now() END AS paid_at) AS landed
-                """,
-                [(1, "reserved"), (2, "paid"), (3, "delivered")],
-            )
-        await migrate(empty_database_url, steps)
-        async with database.connection() as db:
-            rows = await db.fetch("SELECT state, epoch, attempts FROM gateway_payments")
-    assert {tuple(row) for row in rows} == {
+            users = await db.fetch("SELECT address, was_on_ledger FROM users")
+            lines = await db.fetch("SELECT id, line FROM api_keys")
+            payments = await db.fetch("SELECT state, epoch, attempts FROM gateway_payments")
+    assert dict(map(tuple, users)) == {"GACCOUNT": False, "CONTRACT": True}
+    assert dict(map(tuple, lines)) == {"a": "a", "b": "a", "c": "a", "d": "d", "e": "e", "f": "f"}
+    assert {tuple(row) for row in payments} == {
         ("reserved", 3, 3), ("paid", 3, 3), ("delivered", 0, 3),
     }  # fmt: skip
+
+
+_USERS: Final = "INSERT INTO users (id, network, address) VALUES ($1, 'stellar:testnet', $1)"
+_KEYS: Final = """
+    INSERT INTO api_keys (id, owner, name, prefix, digest, grants, replaced_by)
+    VALUES ($1, 'user_1', 'robot', 'fbx', sha256($1::text::bytea), '{}', $2)
+"""
+_PAYMENTS: Final = """
+    INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug, binding,
+        request_digest, method, path, asset, amount, pay_to, state, minute, month, attempts,
+        tx_hash, paid_at)
+    SELECT 'stellar:testnet', 'G', $1, 'w', 'o', 's', sha256('b'), sha256('d'), 'GET', '', 'C', 1,
+        'G', $2, now(), now(), 3, hash, paid_at
+    FROM (SELECT CASE WHEN $2 <> 'reserved' THEN sha256('t') END AS hash,
+                 CASE WHEN $2 <> 'reserved' THEN now() END AS paid_at) AS landed
+"""
 
 
 async def test_migration_of_the_gateway_waits_for_a_landing_without_a_deadlock(
@@ -93,8 +70,7 @@ async def test_migration_of_the_gateway_waits_for_a_landing_without_a_deadlock(
     Control: a migration that changes `gateway_payments` first makes the landing wait for it.
     """
     steps = packaged_migrations()
-    fences = next(step.number for step in steps if step.name.endswith("_payment_fences.sql"))
-    await migrate(empty_database_url, [step for step in steps if step.number < fences])
+    await migrate(empty_database_url, before("_payment_fences.sql"))
     async with Database(empty_database_url, connections=2) as database:
         async with database.transaction() as landing:
             await landing.execute("UPDATE settlements SET answered_at = NULL")

@@ -17,7 +17,9 @@ from support.waiting import until
 _RAISE = "DO $$ BEGIN RAISE 'planted' USING ERRCODE = '{}'; END $$"
 
 
-async def test_a_transaction_that_raises_is_rolled_back(empty_database_url: Secret[str]) -> None:
+async def test_a_transaction_that_raises_is_rolled_back_and_a_committed_one_is_visible_to_others(
+    empty_database_url: Secret[str],
+) -> None:
     async with Database(empty_database_url) as database:
         with pytest.raises(ZeroDivisionError):
             async with database.transaction() as db:
@@ -25,12 +27,6 @@ async def test_a_transaction_that_raises_is_rolled_back(empty_database_url: Secr
                 raise ZeroDivisionError
         async with database.connection() as db:
             assert await db.fetchval("SELECT to_regclass('t')::text") is None
-
-
-async def test_a_committed_transaction_is_visible_to_other_connections(
-    empty_database_url: Secret[str],
-) -> None:
-    async with Database(empty_database_url) as database:
         async with database.transaction() as db:
             await db.execute("CREATE TABLE t AS SELECT 7 AS n")
         async with database.connection() as one, database.connection() as other:
@@ -72,19 +68,16 @@ async def test_a_constraint_violation_is_a_conflict_that_names_the_constraint(
         assert caught.value.constraint == "only_once"
 
 
-@pytest.mark.parametrize("sqlstate", ["XX000", "XX001", "40P01", "40001", "53100", "57014"])
 async def test_a_server_error_is_an_outage_that_names_its_sqlstate(
-    postgres_url: Secret[str], sqlstate: str
+    postgres_url: Secret[str],
 ) -> None:
+    """Control: a programming error is none."""
     async with Database(postgres_url) as database:
-        with pytest.raises(DatabaseUnavailable, match=sqlstate):
-            async with database.connection() as db:
-                await db.execute(_RAISE.format(sqlstate))
-        await ping(database)
-
-
-async def test_a_programming_error_is_not_an_outage(postgres_url: Secret[str]) -> None:
-    async with Database(postgres_url) as database:
+        for sqlstate in ("XX000", "XX001", "40P01", "40001", "53100", "57014"):
+            with pytest.raises(DatabaseUnavailable, match=sqlstate):
+                async with database.connection() as db:
+                    await db.execute(_RAISE.format(sqlstate))
+            await ping(database)
         with pytest.raises(asyncpg.PostgresSyntaxError):
             async with database.connection() as db:
                 await db.execute("SELEC 1")

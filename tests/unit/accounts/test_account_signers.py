@@ -4,11 +4,7 @@ from collections.abc import Sequence
 
 from stellar_sdk import Keypair, SignerKey, StrKey, xdr
 
-from farebox.accounts.account_signers import (
-    AccountSigners,
-    default_signers,
-    read_account_signers,
-)
+from farebox.accounts.account_signers import AccountSigners, default_signers, read_account_signers
 from farebox.kernel.addresses import Address, raw_key
 
 ANN, BOB, EVE = (Keypair.from_raw_ed25519_seed(bytes([n]) * 32) for n in (1, 2, 3))

@@ -67,11 +67,7 @@ def test_key_name_is_refused_when_too_short_too_long_or_not_printable(name: str)
 
 
 @pytest.mark.parametrize(
-    "secret",
-    [
-        *(new_token(form).value.reveal() for form in TokenType),
-        "S" + "A" * 55,
-    ],
+    "secret", [*(new_token(form).value.reveal() for form in TokenType), "S" + "A" * 55]
 )
 def test_key_name_that_holds_a_secret_is_refused_without_repeating_it(secret: str) -> None:
     for name in (secret, f" {secret}", f"my key {secret}."):

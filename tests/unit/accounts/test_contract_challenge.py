@@ -194,9 +194,7 @@ def _none(entries: Entries) -> Entries:
     "change",
     [_third, _alone, _swapped, _sub_invoked, _of_source, _of_version_2, _of_another, _none],
 )
-def test_challenge_with_changed_entries_is_unreadable(
-    change: Callable[[Entries], Entries],
-) -> None:
+def test_challenge_with_changed_entries_is_unreadable(change: Callable[[Entries], Entries]) -> None:
     assert not _is_read(document_of(change(entries_of(_draw()))))
 
 

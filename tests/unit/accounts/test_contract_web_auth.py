@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from stellar_sdk import Keypair, StrKey
 
-from farebox.accounts.contract_challenge import LIFE_LEDGERS, WebAuthContract, WebAuthDomain
+from farebox.accounts.contract_challenge import WebAuthContract, WebAuthDomain
 from farebox.accounts.contract_web_auth import AccountArchived, ContractWebAuth
 from farebox.accounts.web_auth_scheme import (
     ChallengeNotOpen,
@@ -120,13 +120,16 @@ async def test_events_of_a_simulation_are_not_read(events: object) -> None:
         await shown.verify()
 
 
-async def test_expired_challenge_is_refused_without_a_simulation() -> None:
-    node = Node(latestLedger=LATEST, error=REFUSED)
+async def test_challenge_expires_after_sixty_ledgers_and_is_then_not_simulated() -> None:
+    node = Node(latestLedger=LATEST + 60, error=REFUSED)
     shown = await _returned(node)
-    node.sequence = LATEST + LIFE_LEDGERS + 1
+    node.sequence = LATEST + 60
+    with pytest.raises(SignatureRefused):
+        await shown.verify()
+    node.sequence += 1
     with pytest.raises(ChallengeNotOpen):
         await shown.verify()
-    assert "simulate" not in node.calls
+    assert node.calls.count("simulate") == 1
 
 
 async def test_challenge_expires_after_five_minutes() -> None:

@@ -61,35 +61,14 @@ def test_bearer_scheme_is_read_in_any_case(scheme: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "",
-        " ",
-        "Bearer",
-        "bearer",
-        "BEARER ",
-        "Bearer bearer",
-        "bearer Bearer",
-        f"Basic {KEY}",
-        f"Token {KEY}",
-        f"BearerX {KEY}",
-        KEY,
-        f"Bearer  {KEY}",
-        f"Bearer\t{KEY}",
-        f" Bearer {KEY}",
-        f"Bearer {KEY} ",
-        f"Bearer {KEY},{KEY}",
-        f"Bearer {KEY} {KEY}",
-        f"Bearer {KEY[:-1]}",
-        f"Bearer {KEY}0",
-        f"Bearer {KEY.upper()}",
-        f"Bearer {KEY[:-1]}é",
-        f"Bearer {KEY[:-1]}\x00",
-        "Bearer fbx_live_",
-        "Bearer fbx_test_" + KEY[9:],
-        "Bearer " + "k" * 257,
-        "Bearer " + "k" * 100_000,
-        "Bearer " + "k" * 15,
+        "", " ", "Bearer", "bearer", "BEARER ", "Bearer bearer", "bearer Bearer", f"Basic {KEY}",
+        f"Token {KEY}", f"BearerX {KEY}", KEY, f"Bearer  {KEY}", f"Bearer\t{KEY}", f" Bearer {KEY}",
+        f"Bearer {KEY} ", f"Bearer {KEY},{KEY}", f"Bearer {KEY} {KEY}", f"Bearer {KEY[:-1]}",
+        f"Bearer {KEY}0", f"Bearer {KEY.upper()}", f"Bearer {KEY[:-1]}é", f"Bearer {KEY[:-1]}\x00",
+        "Bearer fbx_live_", "Bearer fbx_test_" + KEY[9:], "Bearer " + "k" * 257,
+        "Bearer " + "k" * 100_000, "Bearer " + "k" * 15,
     ],
-)
+)  # fmt: skip
 def test_authorization_header_is_unusable_unless_it_is_one_bearer_token(value: str) -> None:
     assert shown(("Authorization", value)) is CredentialFault.UNUSABLE
     with_cookie = [("Authorization", value), ("Cookie", f"__Host-fbx_sess={SESSION}")]
@@ -186,18 +165,11 @@ def test_cookie_is_accepted_for_changes_only_from_the_own_origin(method: str) ->
 @pytest.mark.parametrize(
     "origin",
     [
-        "null",
-        "",
-        "https://evil.example",
-        "https://farebox.example.evil.example",
-        "https://evil-farebox.example",
-        "https://sub.farebox.example",
-        "http://farebox.example",
-        "https://farebox.example:444",
-        "https://farebox.example/",
-        "HTTPS://FAREBOX.EXAMPLE",
+        "null", "", "https://evil.example", "https://farebox.example.evil.example",
+        "https://evil-farebox.example", "https://sub.farebox.example", "http://farebox.example",
+        "https://farebox.example:444", "https://farebox.example/", "HTTPS://FAREBOX.EXAMPLE",
     ],
-)
+)  # fmt: skip
 def test_cookie_from_another_origin_is_cross_site(origin: str) -> None:
     given = [COOKIE, CSRF, HOST, ("Origin", origin)]
     assert shown(*given, method="POST") is CredentialFault.CROSS_SITE
@@ -243,9 +215,7 @@ def test_page_names_one_account_which_is_the_cookies(
     method: str, named: list[str], is_for: bool
 ) -> None:
     read = shown(
-        *(COOKIE, OURS, CSRF, HOST),
-        *[("X-Farebox-Account", each) for each in named],
-        method=method,
+        *(COOKIE, OURS, CSRF, HOST), *[("X-Farebox-Account", each) for each in named], method=method
     )
     assert isinstance(read, Credential)
     assert read.is_for(OwnerId("user_ada")) is is_for

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from datetime import UTC, datetime
+from typing import Final
 
 import pytest
 from stellar_sdk import (
@@ -10,6 +11,7 @@ from stellar_sdk import (
     Keypair,
     ManageData,
     MuxedAccount,
+    Operation,
     Payment,
     TransactionBuilder,
     TransactionEnvelope,
@@ -69,128 +71,50 @@ def test_handmade_challenge_is_read_when_it_has_our_form() -> None:
     assert _is_read(challenge_by_hand(SERVER, *(Keypair.random() for _ in range(19))))
 
 
-@pytest.mark.parametrize(
-    "envelope",
-    [
-        pytest.param(challenge_by_hand(SERVER, sequence=1), id="a sequence number"),
-        pytest.param(challenge_by_hand(OTHER, source=OTHER.public_key), id="another source"),
-        pytest.param(
-            challenge_by_hand(
-                SERVER, source=MuxedAccount(SERVER.public_key, 1).account_muxed or ""
-            ),
-            id="a muxed source",
-        ),
-        pytest.param(challenge_by_hand(SERVER, bounds=None), id="no time bounds"),
-        pytest.param(challenge_by_hand(SERVER, bounds=(1_000, 0)), id="no end"),
-        pytest.param(
-            challenge_by_hand(SERVER, change=lambda b: b.set_ledger_bounds(1, 2)),
-            id="further preconditions",
-        ),
-        pytest.param(
-            challenge_by_hand(SERVER, change=lambda b: b.add_id_memo(1)), id="a memo of a number"
-        ),
-        pytest.param(
-            challenge_by_hand(SERVER, change=lambda b: b.add_text_memo("x")), id="a memo of text"
-        ),
-        pytest.param(challenge_by_hand(SERVER, operations=[]), id="no operation"),
-        pytest.param(
-            challenge_by_hand(SERVER, operations=honest_operations()[:1]), id="one operation"
-        ),
-        pytest.param(
-            challenge_by_hand(SERVER, operations=honest_operations()[::-1]), id="another order"
-        ),
-        pytest.param(
-            challenge_by_hand(
-                SERVER,
-                operations=[
-                    *honest_operations(),
-                    ManageData("client_domain", "wallet.example", source=OTHER.public_key),
-                ],
-            ),
-            id="a client domain",
-        ),
-        pytest.param(
-            challenge_by_hand(
-                SERVER,
-                operations=[
-                    honest_operations()[0],
-                    Payment(OTHER.public_key, Asset.native(), "1", source=SERVER.public_key),
-                ],
-            ),
-            id="a payment",
-        ),
-        pytest.param(
-            challenge_by_hand(
-                SERVER,
-                operations=[
-                    ManageData(
-                        f"{DOMAIN} auth",
-                        NONCE,
-                        source=MuxedAccount(CLIENT.public_key, 7),
-                    ),
-                    honest_operations()[1],
-                ],
-            ),
-            id="a muxed account",
-        ),
-        pytest.param(
-            challenge_by_hand(
-                SERVER, operations=[ManageData(f"{DOMAIN} auth", NONCE), honest_operations()[1]]
-            ),
-            id="an account that is the transaction's",
-        ),
-        pytest.param(
-            challenge_by_hand(
-                SERVER,
-                operations=[
-                    ManageData("elsewhere.example auth", NONCE, source=CLIENT.public_key),
-                    honest_operations()[1],
-                ],
-            ),
-            id="another home domain",
-        ),
-        pytest.param(
-            challenge_by_hand(
-                SERVER,
-                operations=[
-                    honest_operations()[0],
-                    ManageData("web_auth_domain", "elsewhere.example", source=SERVER.public_key),
-                ],
-            ),
-            id="another web-auth domain",
-        ),
-        pytest.param(
-            challenge_by_hand(
-                SERVER,
-                operations=[
-                    ManageData(f"{DOMAIN} auth", None, source=CLIENT.public_key),
-                    honest_operations()[1],
-                ],
-            ),
-            id="no nonce",
-        ),
-        pytest.param(
-            challenge_by_hand(
-                SERVER,
-                operations=[
-                    ManageData(f"{DOMAIN} auth", NONCE[:-1], source=CLIENT.public_key),
-                    honest_operations()[1],
-                ],
-            ),
-            id="a short nonce",
-        ),
-        pytest.param(
-            challenge_by_hand(
-                SERVER,
-                operations=[
-                    honest_operations()[0],
-                    ManageData("web_auth_domain", DOMAIN, source=OTHER.public_key),
-                ],
-            ),
-            id="a domain named by another account",
-        ),
+HONEST, NAMING = honest_operations()
+
+
+def _asking(
+    name: str, nonce: str | bytes | None, source: str | MuxedAccount | None
+) -> list[Operation]:
+    return [ManageData(name, nonce, source=source), NAMING]
+
+
+def _naming(domain: str, source: str) -> list[Operation]:
+    return [HONEST, ManageData("web_auth_domain", domain, source=source)]
+
+
+OPERATIONS: Final[dict[str, list[Operation]]] = {
+    "no operation": [],
+    "one operation": [HONEST],
+    "another order": [NAMING, HONEST],
+    "a client domain": [
+        *(HONEST, NAMING),
+        ManageData("client_domain", "wallet.example", source=OTHER.public_key),
     ],
-)
+    "a payment": [HONEST, Payment(OTHER.public_key, Asset.native(), "1", source=SERVER.public_key)],
+    "a muxed account": _asking(f"{DOMAIN} auth", NONCE, MuxedAccount(CLIENT.public_key, 7)),
+    "an account that is the transaction's": _asking(f"{DOMAIN} auth", NONCE, None),
+    "another home domain": _asking("elsewhere.example auth", NONCE, CLIENT.public_key),
+    "another web-auth domain": _naming("elsewhere.example", SERVER.public_key),
+    "no nonce": _asking(f"{DOMAIN} auth", None, CLIENT.public_key),
+    "a short nonce": _asking(f"{DOMAIN} auth", NONCE[:-1], CLIENT.public_key),
+    "a domain named by another account": _naming(DOMAIN, OTHER.public_key),
+}
+OTHERS: Final = {
+    "a sequence number": challenge_by_hand(SERVER, sequence=1),
+    "another source": challenge_by_hand(OTHER, source=OTHER.public_key),
+    "a muxed source": challenge_by_hand(SERVER, source=MUXED_SERVER),
+    "no time bounds": challenge_by_hand(SERVER, bounds=None),
+    "no end": challenge_by_hand(SERVER, bounds=(1_000, 0)),
+    "preconditions": challenge_by_hand(SERVER, change=lambda b: b.set_ledger_bounds(1, 2)),
+    "a memo of a number": challenge_by_hand(SERVER, change=lambda b: b.add_id_memo(1)),
+    "a memo of text": challenge_by_hand(SERVER, change=lambda b: b.add_text_memo("x")),
+    **{name: challenge_by_hand(SERVER, operations=each) for name, each in OPERATIONS.items()},
+}
+
+
+@pytest.mark.parametrize("envelope", OTHERS.values(), ids=OTHERS)
 def test_other_transaction_is_not_read_as_a_challenge(envelope: TransactionEnvelope) -> None:
     assert not _is_read(envelope)
 

@@ -21,16 +21,10 @@ def test_new_token_has_its_form_and_digest(form: TokenType) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        b"",
-        b"fbx_live_",
-        b"fbx_live_" + b"a" * 31,
-        b"fbx_live_" + b"a" * 33,
-        b"fbx_live_" + b"a" * 31 + b"-",
-        b"fbx_live_" + b"a" * 32 + b"\n",
-        b"FBX_LIVE_" + b"a" * 32,
-        b"fbx_test_" + b"a" * 32,
-        b" fbx_live_" + b"a" * 32,
+        b"", b"fbx_live_", b"fbx_live_" + b"a" * 31, b"fbx_live_" + b"a" * 33,
+        b"fbx_live_" + b"a" * 31 + b"-", b"fbx_live_" + b"a" * 32 + b"\n", b"FBX_LIVE_" + b"a" * 32,
+        b"fbx_test_" + b"a" * 32, b" fbx_live_" + b"a" * 32,
     ],
-)
+)  # fmt: skip
 def test_malformed_token_has_no_type(text: bytes) -> None:
     assert token_kind(text) is None

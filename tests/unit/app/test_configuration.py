@@ -13,13 +13,7 @@ from stellar_sdk import Keypair
 from farebox.app.configuration import SettingFault, SettingsRefused, read_settings
 from farebox.app.setting_rules import LogLevel
 from farebox.kernel.networks import Network
-from support.environments import (
-    RELAYER,
-    TESTNET,
-    TOKEN,
-    read_changed,
-    setting_faults,
-)
+from support.environments import RELAYER, TESTNET, TOKEN, read_changed, setting_faults
 
 
 def test_all_faults_are_named_at_once_without_their_values() -> None:

@@ -56,18 +56,10 @@ def test_ids_and_names_are_not_masked(plain: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "PAYMENT-SIGNATURE",
-        "authorization",
-        "relayer_secret",
-        "rpc_url",
-        "transaction_xdr",
-        "X-API-Key",
-        "envelope",
-        "Set-Cookie",
-        "x-payment",
-        "seed",
+        "PAYMENT-SIGNATURE", "authorization", "relayer_secret", "rpc_url", "transaction_xdr",
+        "X-API-Key", "envelope", "Set-Cookie", "x-payment", "seed",
     ],
-)
+)  # fmt: skip
 def test_field_is_masked_by_its_name_alone(name: str) -> None:
     assert is_secret_key(name)
     assert redact_event(None, "info", {name: "short"}) == {name: MASK}
@@ -96,9 +88,7 @@ def test_value_nested_too_deeply_is_masked() -> None:
 
 
 @given(
-    planted=st.sampled_from([SEED, XDR]),
-    before=st.text(max_size=20),
-    after=st.text(max_size=20),
+    planted=st.sampled_from([SEED, XDR]), before=st.text(max_size=20), after=st.text(max_size=20)
 )
 def test_secret_is_masked_in_any_surrounding_text(planted: str, before: str, after: str) -> None:
     assert planted not in redact_text(f"{before} {planted} {after}")

@@ -48,10 +48,7 @@ def test_prices_of_runs_are_zero_on_testnet_and_in_usdc() -> None:
         network: (own.revenue_account, own.run_price, own.run_setup_price, own.run_units_per_xlm)
         for network, own in both.items()
     }
-    assert found == {
-        Network.TESTNET: (None, 0, 0, 0),
-        Network.PUBNET: (None, 10_000, 0, 4_000_000),
-    }
+    assert found == {Network.TESTNET: (None, 0, 0, 0), Network.PUBNET: (None, 10_000, 0, 4_000_000)}
     assert both[Network.TESTNET].run_asset is None, "USDC"
     own = Keypair.random().public_key
     read = read_changed(FAREBOX_REVENUE_ACCOUNT_TESTNET=own, FAREBOX_RUN_ASSET_TESTNET=TOKEN)
@@ -171,9 +168,7 @@ async def test_resolver_allows_loopback_ports_and_public_addresses() -> None:
     assert await resolver.pin(d) == PinnedAddress(ip_address("1.1.1.1"), 443)
 
 
-def test_settings_for_tests_are_refused_off_the_loopback(
-    tmp_path: Path,
-) -> None:
+def test_settings_for_tests_are_refused_off_the_loopback(tmp_path: Path) -> None:
     authority = tmp_path / "authority.pem"
     authority.write_text("any")
     for_tests = {
@@ -283,21 +278,13 @@ def test_public_url_is_kept_as_an_origin(text: str, read: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "api.example.com",
-        "http://api.example.com",
-        "ftp://api.example.com",
-        "https://",
-        "https://api.example.com/v1",
-        "https://api.example.com?x=1",
-        "https://api.example.com#x",
-        "https://api.example.com?",
-        "https://user:word@api.example.com",
-        "https://api.example.com:99999",
-        "https://exämple.com",
-        "https://" + "a" * 60,
+        "api.example.com", "http://api.example.com", "ftp://api.example.com", "https://",
+        "https://api.example.com/v1", "https://api.example.com?x=1", "https://api.example.com#x",
+        "https://api.example.com?", "https://user:word@api.example.com",
+        "https://api.example.com:99999", "https://exämple.com", "https://" + "a" * 60,
         'https://a"b.example',
     ],
-)
+)  # fmt: skip
 def test_public_url_is_refused_when_a_challenge_cannot_hold_it(text: str) -> None:
     assert set(setting_faults(TESTNET | {"FAREBOX_PUBLIC_URL": text})) == {"FAREBOX_PUBLIC_URL"}
 

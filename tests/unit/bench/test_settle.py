@@ -162,11 +162,7 @@ def _refused_for_its_sequence() -> str:
 
 
 async def test_tap_counts_a_bad_sequence_inside_a_fee_bump() -> None:
-    answers = [
-        '{"result":{"status":"PENDING"}}',
-        _refusal(),
-        '{"result":{"sequence":5}}',
-    ]
+    answers = ['{"result":{"status":"PENDING"}}', _refusal(), '{"result":{"sequence":5}}']
 
     async def node(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for body in answers:

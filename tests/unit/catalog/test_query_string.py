@@ -81,11 +81,7 @@ def test_filters_are_read_as_given() -> None:
         "&extensions=%24.a%27%5B%2A%5D"
     )
     assert read_filters(read_query_string(query.encode())) == ListingFilters(
-        type="http",
-        network="eip155:8453",
-        pay_to=SELLER,
-        scheme="ex%_act",
-        extension="$.a'[*]",
+        type="http", network="eip155:8453", pay_to=SELLER, scheme="ex%_act", extension="$.a'[*]"
     )
 
 

@@ -122,10 +122,7 @@ def deep(levels: int) -> Json:
             {f"k{n}": 1 for n in range(2_000)},
             {"patternProperties": {f"k[^x]{{0,60}}{n}$": True for n in range(30)}},
         ),
-        (
-            {"a": 1},
-            {"allOf": [{"unevaluatedProperties": False}] * 3, "properties": {"a": True}},
-        ),
+        ({"a": 1}, {"allOf": [{"unevaluatedProperties": False}] * 3, "properties": {"a": True}}),
     ],
 )
 def test_costly_schema_is_refused_before_it_runs(info: Json, schema: Json) -> None:

@@ -149,9 +149,7 @@ def test_template_refused_by_the_stock_package_is_none(template: str) -> None:
 @given(
     st.lists(
         st.one_of(
-            st.text(alphabet="abAB", min_size=1, max_size=2),
-            st.text(max_size=40),
-            st.integers(),
+            st.text(alphabet="abAB", min_size=1, max_size=2), st.text(max_size=40), st.integers()
         ),
         max_size=9,
     ),

@@ -7,14 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from farebox.catalog.browsing.browse import BrowsePage
-from farebox.catalog.listing import (
-    ListedTerms,
-    Listing,
-    ListingType,
-    Metadata,
-    Quality,
-    Resource,
-)
+from farebox.catalog.listing import ListedTerms, Listing, ListingType, Metadata, Quality, Resource
 from farebox.catalog.wire import browse_body, listing_body, merchant_body
 from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits
 from farebox.kernel.networks import Network
@@ -80,13 +73,7 @@ def test_listing_body_has_every_member_a_buyer_needs() -> None:
             "lastSettledAt": "2026-11-01T12:30:05.678Z",
         },
         "untrusted": [
-            "resource",
-            "description",
-            "mimeType",
-            "serviceName",
-            "tags",
-            "iconUrl",
-            "toolName",
+            *("resource", "description", "mimeType", "serviceName", "tags", "iconUrl", "toolName"),
             "extensions",
         ],
     }

@@ -30,9 +30,7 @@ def _limit(monkeypatch: pytest.MonkeyPatch, now: int, hard: int) -> list[tuple[i
     return taken
 
 
-def test_descriptor_limit_is_raised_as_far_as_callers_need(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_descriptor_limit_is_raised_as_far_as_callers_need(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = _settings()
     taken = _limit(monkeypatch, 1_024, 1_048_576)
     assert raise_descriptor_limit(settings) == 4_096

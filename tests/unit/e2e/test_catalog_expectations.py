@@ -68,13 +68,4 @@ def test_requests_use_every_filter_of_both_routes() -> None:
     names = {key for each in lists for key in each.parameters}
     assert names == {"limit", "offset", "scheme", "extensions", "network", "payTo", "type"}
     names = {key for each in searches for key in each.parameters}
-    assert names >= {
-        "query",
-        "limit",
-        "walk",
-        "type",
-        "network",
-        "payTo",
-        "scheme",
-        "extensions",
-    }
+    assert names >= {"query", "limit", "walk", "type", "network", "payTo", "scheme", "extensions"}

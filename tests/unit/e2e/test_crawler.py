@@ -21,11 +21,7 @@ GATEWAY: Final = GatewayUrl("https://pay.example.com")
 BASE: Final = "/gateway/weather"
 CITY: Final = "/gateway/weather/city/{name}"
 ALERTS: Final = "/gateway/weather/alerts"
-BODY: Final = {
-    "type": "object",
-    "properties": {"city": {"type": "string"}},
-    "required": ["city"],
-}
+BODY: Final = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 ROUTES: Final = [
     {"method": "GET", "path": "/city/:name", "amount": "5"},
     {"method": "POST", "path": "/alerts", "amount": "5", "input": BODY},
@@ -85,10 +81,7 @@ def schema_of(terms: dict[str, Any]) -> dict[str, Any]:
         (lambda o: of(o.openapi)["parameters"][0].pop("schema"), "without a schema"),
         (lambda o: of(o.openapi, CITY)["parameters"].pop(0), "parameters of the path"),
         (lambda o: of(o.openapi).update(security=[{"key": []}]), "security [{"),
-        (
-            lambda o: of(o.openapi)["x-payment-info"]["price"].update(amount="0.0000000"),
-            "price",
-        ),
+        (lambda o: of(o.openapi)["x-payment-info"]["price"].update(amount="0.0000000"), "price"),
         (lambda o: of(o.openapi, ALERTS, "post")["requestBody"].update(required=False), "body"),
         (
             lambda o: of(o.openapi, ALERTS, "post")["requestBody"]["content"].update(

@@ -115,11 +115,7 @@ async def test_account_that_is_not_on_the_ledger_is_not_found_whatever_it_names(
         ({"transactionData": RESOURCES, "results": []}, HoldingState.NOT_A_TOKEN, None),
         ({"transactionData": RESOURCES}, HoldingState.NOT_A_TOKEN, None),
         ({"transactionData": RESOURCES, "results": [7]}, HoldingState.NOT_A_TOKEN, None),
-        (
-            {"transactionData": RESOURCES, "results": [{"xdr": "%"}]},
-            HoldingState.NOT_A_TOKEN,
-            None,
-        ),
+        ({"transactionData": RESOURCES, "results": [{"xdr": "%"}]}, HoldingState.NOT_A_TOKEN, None),
         ({"error": "HostError: Error(WasmVm, InvalidAction)"}, HoldingState.NOT_A_TOKEN, None),
         ({"error": "HostError: Error(Budget, ExceededLimit)"}, HoldingState.NOT_A_TOKEN, None),
         (
@@ -127,11 +123,7 @@ async def test_account_that_is_not_on_the_ledger_is_not_found_whatever_it_names(
             HoldingState.ARCHIVED,
             None,
         ),
-        (
-            {"transactionData": RESOURCES, "restorePreamble": {}},
-            HoldingState.ARCHIVED,
-            None,
-        ),
+        ({"transactionData": RESOURCES, "restorePreamble": {}}, HoldingState.ARCHIVED, None),
     ],
 )
 async def test_balance_of_a_token_is_what_its_simulation_returns(

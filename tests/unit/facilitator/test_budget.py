@@ -186,13 +186,7 @@ _ITEMS: Final = st.lists(
 )
 _LIMIT: Final = st.integers(0, 300).map(Stroops)
 _BUDGETS: Final = st.builds(
-    Budgets,
-    total=_LIMIT,
-    payer=_LIMIT,
-    pay_to=_LIMIT,
-    key=_LIMIT,
-    asset=_LIMIT,
-    payer_loss=_LIMIT,
+    Budgets, total=_LIMIT, payer=_LIMIT, pay_to=_LIMIT, key=_LIMIT, asset=_LIMIT, payer_loss=_LIMIT
 )
 
 

@@ -108,10 +108,7 @@ def test_failure_on_the_ledger_is_failed_whatever_events_it_has() -> None:
 def test_dead_and_unproven_fates_have_reasons_of_their_own() -> None:
     assert derive_status(Dead(120), CLAIM).reason is Reason.TRANSACTION_FAILED
     unproven = derive_status(Unproven(120), replace(CLAIM))
-    assert (unproven.state, unproven.reason) == (
-        SettlementState.UNPROVEN,
-        Reason.OUTCOME_UNPROVEN,
-    )
+    assert (unproven.state, unproven.reason) == (SettlementState.UNPROVEN, Reason.OUTCOME_UNPROVEN)
 
 
 @pytest.mark.parametrize(

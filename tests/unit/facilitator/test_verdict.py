@@ -110,12 +110,6 @@ def test_success_is_accepted_within_twelve_ledgers(ledger: int) -> None:
     assert judge_simulation(simulated(ledger), NOW) == simulated(ledger)
 
 
-def test_balance_refusal_may_be_retried_later() -> None:
-    reason = judge_simulation(SimulationRefused(RefusalKind.BALANCE, 100), NOW)
-    assert isinstance(reason, Reason)
-    assert REGISTRY[reason].retry is Retry.LATER
-
-
 RULES = OperatorRules(
     network=Network.TESTNET,
     relayer=account_address(bytes(32)),

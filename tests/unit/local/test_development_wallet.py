@@ -21,11 +21,7 @@ from farebox.buyer.wallet import wallet_of
 from farebox.kernel.addresses import contract_address
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.local.development_wallet import (
-    WalletAccount,
-    add_development_wallet,
-    wallet_script,
-)
+from farebox.local.development_wallet import WalletAccount, add_development_wallet, wallet_script
 from farebox.local.faults import LocalFault
 from support.asgi import AsgiClient
 from support.console import NO_DATABASE, SCRIPT_PATH, write_console

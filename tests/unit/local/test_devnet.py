@@ -27,11 +27,7 @@ def program(folder: Path, script: str) -> Path:
 
 def test_options_become_the_command_line_of_the_binary() -> None:
     options = DevnetOptions(
-        "A net",
-        close_ms=None,
-        header=HeaderForm.SECONDS,
-        tls=Path("/t"),
-        journal=Path("/j"),
+        "A net", close_ms=None, header=HeaderForm.SECONDS, tls=Path("/t"), journal=Path("/j")
     )
     line = " ".join(options.arguments())
     assert "--passphrase A net --close-ms manual --header seconds --limits mainnet" in line

@@ -76,9 +76,7 @@ def test_missing_compiler_is_one_sentence_that_names_what_to_install(
         devnet_binary(lambda _: None, sources=write_crate(tmp_path / "devnet"))
 
 
-def test_failed_compilation_shows_the_first_error_of_the_compiler(
-    tmp_path: Path,
-) -> None:
+def test_failed_compilation_shows_the_first_error_of_the_compiler(tmp_path: Path) -> None:
     crate = write_crate(tmp_path / "devnet", main="fn main() { nothing_like_it(); }\n")
     with pytest.raises(LocalFault, match=r"did not compile \(error.*nothing_like_it"):
         devnet_binary(lambda _: None, sources=crate)

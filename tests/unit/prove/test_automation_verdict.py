@@ -49,11 +49,7 @@ def envelope(run: int, number: int = 0, *, source: str = CHANNEL) -> RunEnvelope
 
 def attempt(run: int, number: int = 0) -> dict[str, Any]:
     made = envelope(run, number)
-    return {
-        "run_id": f"run_{run}",
-        "inner_hash": bytes.fromhex(made.inner_hash),
-        "envelope": None,
-    }
+    return {"run_id": f"run_{run}", "inner_hash": bytes.fromhex(made.inner_hash), "envelope": None}
 
 
 def landed(made: RunEnvelope, *, is_success: bool = True) -> LandedEnvelope:

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from prove import (
     owner_control,
 )
 from prove.broken_build import sources_with_changes, sources_with_ends
+from support.table_rows import in_row
 
 Build = Callable[[Path], Path]
 BUILDS: dict[str, Build] = {
@@ -69,43 +70,48 @@ def changed_modules(sources: Path) -> list[Path]:
     ]
 
 
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One copy of the sources for all builds."""
-    return broken_build._copy_sources(tmp_path_factory.mktemp("builds"))
+def restore(path: Path, sources: Path) -> None:
+    """Make a module of the copy what it is in the sources."""
+    name = path.relative_to(sources)
+    if name in own_times():
+        shutil.copy2(ROOT / "src" / name, path)
+    else:
+        path.unlink()
 
 
-@pytest.fixture
-def copied_once(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Builds are made in that copy, in which every module is as it was after the test."""
-    monkeypatch.setattr(broken_build, "_copy_sources", lambda _: sources)
-    yield
-    for path in changed_modules(sources):
-        name = path.relative_to(sources)
-        if name in own_times():
-            shutil.copy2(ROOT / "src" / name, path)
-        else:
-            path.unlink()
-
-
-def undefined_names(sources: Path) -> str:
-    """Return what ruff reports of undefined names in what was changed; empty if there are none."""
-    changed = changed_modules(sources)
-    assert changed, "a build with a defect differs from the sources"
+def undefined_names(modules: Sequence[Path]) -> str:
+    """Return what ruff reports of undefined names; empty if there are none."""
     command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "--quiet"]
-    done = subprocess.run([*command, *changed], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, *modules], capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
 
-@pytest.mark.usefixtures("copied_once")
-@pytest.mark.parametrize("name", sorted(BUILDS))
-def test_broken_build_has_no_undefined_name(name: str, tmp_path: Path) -> None:
-    assert undefined_names(BUILDS[name](tmp_path)) == ""
+def test_broken_builds_differ_from_the_sources_and_have_no_undefined_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are made in one copy, one after another; ruff reads what each has changed."""
+    (tmp_path / "copy").mkdir()
+    sources = broken_build._copy_sources(tmp_path / "copy")
+    monkeypatch.setattr(broken_build, "_copy_sources", lambda _: sources)
+    kept: list[Path] = []
+    for name, build in BUILDS.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        with in_row(name):
+            changed = changed_modules(build(folder))
+            assert changed
+        for path in changed:
+            kept.append(folder / path.relative_to(sources))
+            kept[-1].parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, kept[-1])
+            restore(path, sources)
+    assert undefined_names(kept) == ""
 
 
 def test_undefined_name_in_a_build_is_found(tmp_path: Path) -> None:
     ends = {"kernel/amounts.py": ("def parse_base_units(", "\ndef lost():\n    return _GONE\n")}
-    assert "_GONE" in undefined_names(sources_with_ends(tmp_path, ends))
+    changed = changed_modules(sources_with_ends(tmp_path, ends))
+    assert "_GONE" in undefined_names(changed)
 
 
 def test_change_that_no_longer_fits_is_an_error(tmp_path: Path) -> None:

@@ -58,11 +58,7 @@ def test_stop_words_count_when_there_is_nothing_else() -> None:
 
 @pytest.mark.parametrize(
     ("text", "content"),
-    [
-        ("find me a weather api", ["weather"]),
-        ("find me an api", ["api"]),
-        ("find", ["find"]),
-    ],
+    [("find me a weather api", ["weather"]), ("find me an api", ["api"]), ("find", ["find"])],
 )
 def test_the_best_words_there_are_are_the_content(text: str, content: list[str]) -> None:
     assert [term.text for term in content_of(sought(text))] == content

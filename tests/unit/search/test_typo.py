@@ -36,8 +36,7 @@ def test_slips_are_the_same_both_ways_and_bounded(one: str, other: str, most: in
 
 
 @pytest.mark.parametrize(
-    ("asked", "right"),
-    [("forcast", ["forecast"]), ("curency", ["currency"]), ("tokne", ["token"])],
+    ("asked", "right"), [("forcast", ["forecast"]), ("curency", ["currency"]), ("tokne", ["token"])]
 )
 def test_a_mistyped_word_is_put_right(asked: str, right: list[str]) -> None:
     catalog = [("forecast", 9), ("currency", 7), ("token", 20), ("broadcast", 3)]

@@ -6,11 +6,7 @@ from typing import Final
 import pytest
 from stellar_sdk import scval, xdr
 
-from farebox.signing.signature import (
-    MAX_VALUE_BYTES,
-    read_key_signature,
-    read_signature_value,
-)
+from farebox.signing.signature import MAX_VALUE_BYTES, read_key_signature, read_signature_value
 from support.contract_calls import nested_vector, wide_vector
 from support.entries import key_signatures
 from support.promises import case

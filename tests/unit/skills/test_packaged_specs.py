@@ -13,12 +13,7 @@ from farebox.mcp.rpc_error import RpcReason
 from farebox.mcp.tools import TOOLS
 from farebox.skills.member_place import MemberPlace, place_of
 from farebox.skills.schema_rules import properties_of
-from farebox.skills.spec import (
-    EndpointAccess,
-    ErrorPlace,
-    SkillEndpoint,
-    SkillStatus,
-)
+from farebox.skills.spec import EndpointAccess, ErrorPlace, SkillEndpoint, SkillStatus
 from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support.promises import case, promise
 from support.skills import NAMES, SKILLS, VERSIONS

@@ -18,13 +18,7 @@ from farebox.stellar.auth_entries import (
 )
 from farebox.stellar.transfer_envelope import TransferEnvelope, read_transfer_envelope
 from support.raw_envelopes import CALL, ONE, raw_envelope, u32
-from support.sdk_envelopes import (
-    PAYER,
-    credentials,
-    invocation,
-    key_signatures,
-    signed_entry,
-)
+from support.sdk_envelopes import PAYER, credentials, invocation, key_signatures, signed_entry
 from support.sdk_values import KEYPAIRS, account, blob, contract, mapping, symbol, vector, void
 
 TESTNET = Network.TESTNET.id

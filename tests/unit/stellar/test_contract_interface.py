@@ -18,13 +18,7 @@ from farebox.stellar.contract_interface import (
     read_functions,
     read_interface,
 )
-from farebox.stellar.spec_types import (
-    EnumType,
-    PlainType,
-    StructType,
-    UnionType,
-    VecType,
-)
+from farebox.stellar.spec_types import EnumType, PlainType, StructType, UnionType, VecType
 from farebox.stellar.xdr_reader import Malformed
 from support.contract_specs import (
     NAMES,
@@ -83,8 +77,7 @@ def others() -> list[xdr.SCSpecEntry]:
     case = xdr.SCSpecUDTUnionCaseV0Kind
     cases = [
         xdr.SCSpecUDTUnionCaseV0(
-            case.SC_SPEC_UDT_UNION_CASE_VOID_V0,
-            void_case=xdr.SCSpecUDTUnionCaseVoidV0(doc, b"No"),
+            case.SC_SPEC_UDT_UNION_CASE_VOID_V0, void_case=xdr.SCSpecUDTUnionCaseVoidV0(doc, b"No")
         ),
         xdr.SCSpecUDTUnionCaseV0(
             case.SC_SPEC_UDT_UNION_CASE_TUPLE_V0,
@@ -173,9 +166,7 @@ def test_functions_are_read_between_entries_of_every_other_kind() -> None:
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(functions, max_size=4))
-def test_generated_functions_are_read_as_the_sdk_reads_them(
-    entries: list[xdr.SCSpecEntry],
-) -> None:
+def test_generated_functions_are_read_as_the_sdk_reads_them(entries: list[xdr.SCSpecEntry]) -> None:
     content = section(*entries)
     assert as_tuples(content) == sdk_functions(content)
 

@@ -1,13 +1,7 @@
 """A landed call of another sender: its source, authorization entries and hashes."""
 
 import pytest
-from stellar_sdk import (
-    FeeBumpTransactionEnvelope,
-    Keypair,
-    StrKey,
-    TransactionEnvelope,
-    xdr,
-)
+from stellar_sdk import FeeBumpTransactionEnvelope, Keypair, StrKey, TransactionEnvelope, xdr
 
 from farebox.kernel.networks import Network
 from farebox.stellar.transfer_envelope import LandedCall, read_landed_call

@@ -7,13 +7,7 @@ import pytest
 from farebox.kernel.networks import Network
 from farebox.stellar.network_settings import setting_keys
 from farebox.stellar.network_state import NetworkState
-from farebox.stellar.rpc import (
-    FeeStats,
-    LedgerEntries,
-    LedgerEntry,
-    NodeNetwork,
-    RpcUnavailable,
-)
+from farebox.stellar.rpc import FeeStats, LedgerEntries, LedgerEntry, NodeNetwork, RpcUnavailable
 from support.fake_rpc import FakeRpc
 from support.manual_clock import ManualClock
 

@@ -33,10 +33,10 @@ CALLS: list[Callable[[RpcNodes], Awaitable[object]]] = [
 
 @pytest.mark.parametrize("call", CALLS)
 async def test_read_costs_one_call_and_fails_over_at_once(
-    clock: ManualClock, call: Callable[[RpcNodes], Awaitable[object]]
+    call: Callable[[RpcNodes], Awaitable[object]],
 ) -> None:
     primary, fallback = Node(), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         result = await call(rpc)
         assert (len(primary.calls), fallback.calls) == (1, [])
         primary.fault = outage()
@@ -47,11 +47,9 @@ async def test_read_costs_one_call_and_fails_over_at_once(
             await call(rpc)
 
 
-async def test_health_reads_close_times_from_a_transaction_when_the_node_omits_them(
-    clock: ManualClock,
-) -> None:
+async def test_health_reads_close_times_from_a_transaction_when_the_node_omits_them() -> None:
     primary, fallback = Node(has_close_times=False), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         dated = await rpc.health()
         assert await rpc.health() == dated
         assert (await rpc.latest_ledger()).close_at == dated.latest_close_at
@@ -68,7 +66,7 @@ async def test_primary_is_not_called_after_three_outages_until_a_probe_succeeds(
     clock: ManualClock,
 ) -> None:
     primary, fallback = Node(fault=None), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback, clock=clock) as rpc:
         primary.fault = outage()
         for _ in range(10):
             await rpc.latest_ledger()
@@ -87,9 +85,9 @@ async def test_primary_is_not_called_after_three_outages_until_a_probe_succeeds(
         assert len(fallback.calls) == 10
 
 
-async def test_nodes_are_called_all_the_same_when_every_breaker_is_open(clock: ManualClock) -> None:
+async def test_nodes_are_called_all_the_same_when_every_breaker_is_open() -> None:
     primary, fallback = Node(), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         primary.fault = fallback.fault = outage()
         for _ in range(5):
             with pytest.raises(RpcUnavailable):
@@ -104,7 +102,7 @@ async def test_single_node_is_always_called_except_during_its_requested_pause(
     clock: ManualClock,
 ) -> None:
     node = Node()
-    async with nodes(clock, node) as rpc:
+    async with nodes(node, clock=clock) as rpc:
         node.fault = outage()
         for _ in range(10):
             with pytest.raises(RpcUnavailable):
@@ -123,9 +121,9 @@ async def test_single_node_is_always_called_except_during_its_requested_pause(
         await rpc.latest_ledger()
 
 
-async def test_refusal_of_the_request_opens_no_breaker(clock: ManualClock) -> None:
+async def test_refusal_of_the_request_opens_no_breaker() -> None:
     primary, fallback = Node(), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         primary.fault = fallback.fault = outage(code=-32602)
         for _ in range(5):
             with pytest.raises(RpcUnavailable):
@@ -133,9 +131,9 @@ async def test_refusal_of_the_request_opens_no_breaker(clock: ManualClock) -> No
         assert list(rpc.warnings) == []
 
 
-async def test_call_refused_by_the_own_limit_opens_no_breaker(clock: ManualClock) -> None:
+async def test_call_refused_by_the_own_limit_opens_no_breaker() -> None:
     primary, fallback = Node(), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         primary.fault = fallback.fault = RpcUnavailable(
             Network.TESTNET, "full", certainly_not_sent=True, node_was_called=False
         )
@@ -152,10 +150,10 @@ async def test_call_refused_by_the_own_limit_opens_no_breaker(clock: ManualClock
     ("lag", "fails_over"), [(0, False), (3, False), (4, True)], ids=["now", "within", "beyond"]
 )
 async def test_stale_response_is_read_again_from_the_fallback(
-    clock: ManualClock, lag: int, *, fails_over: bool
+    lag: int, *, fails_over: bool
 ) -> None:
     primary, fallback = Node(), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         await rpc.latest_ledger()
         primary.ledger -= lag
         state = await rpc.account(ACCOUNT)
@@ -168,7 +166,7 @@ async def test_stale_history_is_accepted_from_the_only_node_and_stale_balances_a
     clock: ManualClock,
 ) -> None:
     node = Node()
-    async with nodes(clock, node) as rpc:
+    async with nodes(node, clock=clock) as rpc:
         await rpc.latest_ledger()
         node.ledger = 90
         assert isinstance(await rpc.get_transaction(HASH), TransactionNotFound)
@@ -181,9 +179,9 @@ async def test_stale_history_is_accepted_from_the_only_node_and_stale_balances_a
         assert await rpc.account_sequence(ACCOUNT) == 6
 
 
-async def test_node_is_used_only_after_its_start_check(clock: ManualClock) -> None:
+async def test_node_is_used_only_after_its_start_check() -> None:
     primary, fallback = Node(), Node(passphrase=Network.PUBNET.passphrase)
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         assert rpc.faults == ()
         assert list(rpc.warnings) == ["fallback_wrong_network"]
         primary.fault = outage()
@@ -208,7 +206,7 @@ async def test_calls_at_the_start_wait_for_the_start_check(clock: ManualClock) -
 
 async def test_idle_fallback_is_probed(clock: ManualClock) -> None:
     primary, fallback = Node(), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback, clock=clock) as rpc:
         fallback.fault = outage()
         for _ in range(20):
             clock.turn(2)

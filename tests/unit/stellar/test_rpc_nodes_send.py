@@ -20,10 +20,10 @@ UNFUNDED = {"error": "HostError: Error(Contract, #10)"}
     [(True, True, True), (True, False, False), (False, True, False), (False, False, False)],
 )
 async def test_send_is_certainly_not_sent_only_when_no_node_can_have_the_envelope(
-    clock: ManualClock, *, first: bool, second: bool, is_unsent: bool
+    *, first: bool, second: bool, is_unsent: bool
 ) -> None:
     primary, fallback = Node(), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         primary.fault, fallback.fault = outage(unsent=first), outage(unsent=second)
         with pytest.raises(RpcUnavailable) as caught:
             await rpc.send("AAAA")
@@ -34,10 +34,10 @@ async def test_send_is_certainly_not_sent_only_when_no_node_can_have_the_envelop
 @pytest.mark.parametrize("is_unsent", [True, False])
 @pytest.mark.parametrize("status", list(SendStatus))
 async def test_send_says_whether_another_node_may_have_the_envelope(
-    clock: ManualClock, status: SendStatus, *, is_unsent: bool
+    status: SendStatus, *, is_unsent: bool
 ) -> None:
     primary, fallback = Node(), Node(sends=status)
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         primary.fault = outage(unsent=is_unsent)
         answer = await rpc.send("AAAA")
     assert (answer.status, answer.may_be_sent) == (status, not is_unsent)
@@ -53,10 +53,10 @@ async def test_send_says_whether_another_node_may_have_the_envelope(
     ],
 )
 async def test_send_repeats_to_the_next_node_what_a_stale_node_accepted(
-    clock: ManualClock, second: SendStatus, result: SendStatus
+    second: SendStatus, result: SendStatus
 ) -> None:
     primary, fallback = Node(), Node(sends=second)
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         await rpc.latest_ledger()
         primary.ledger -= 10
         assert (await rpc.send("AAAA")).status is result
@@ -74,16 +74,11 @@ async def test_send_repeats_to_the_next_node_what_a_stale_node_accepted(
     ],
 )
 async def test_refusal_after_an_answer_that_proves_nothing_may_be_sent(
-    clock: ManualClock,
-    first: SendStatus,
-    code: int | None,
-    *,
-    may_be_sent: bool,
-    both_are_stale: bool,
+    first: SendStatus, code: int | None, *, may_be_sent: bool, both_are_stale: bool
 ) -> None:
     """The stale node may have kept the envelope; a refusal as invalid is the one that proves."""
     primary, fallback = Node(sends=first, refuses=code), Node(sends=ERROR, refuses=BAD_SEQUENCE)
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         await rpc.latest_ledger()
         primary.ledger -= 10
         fallback.ledger -= 10 * both_are_stale
@@ -92,11 +87,9 @@ async def test_refusal_after_an_answer_that_proves_nothing_may_be_sent(
     assert (answer.result_code, answer.may_be_sent) == ("txBAD_SEQ", may_be_sent)
 
 
-async def test_send_keeps_the_response_of_a_stale_node_when_the_other_is_unavailable(
-    clock: ManualClock,
-) -> None:
+async def test_send_keeps_the_response_of_a_stale_node_when_the_other_is_unavailable() -> None:
     primary, fallback = Node(), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         await rpc.latest_ledger()
         primary.ledger -= 10
         fallback.fault = outage(unsent=False)
@@ -104,29 +97,25 @@ async def test_send_keeps_the_response_of_a_stale_node_when_the_other_is_unavail
     assert (answer.status, answer.may_be_sent) == (SendStatus.PENDING, True)
 
 
-async def test_send_calls_one_node_while_it_responds(clock: ManualClock) -> None:
+async def test_send_calls_one_node_while_it_responds() -> None:
     primary, fallback = Node(sends=SendStatus.ERROR), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         assert (await rpc.send("AAAA")).status is SendStatus.ERROR
     assert fallback.envelopes == []
 
 
-async def test_simulation_does_not_raise_the_high_water_mark(
-    clock: ManualClock,
-) -> None:
+async def test_simulation_does_not_raise_the_high_water_mark() -> None:
     node = Node()
-    async with nodes(clock, node) as rpc:
+    async with nodes(node) as rpc:
         node.ledger = 10**9
         await rpc.simulate("AAAA")
         node.ledger = 100
         assert await rpc.account(ACCOUNT) is not None
 
 
-async def test_send_repeats_to_the_fallback_what_a_stale_node_refused(
-    clock: ManualClock,
-) -> None:
+async def test_send_repeats_to_the_fallback_what_a_stale_node_refused() -> None:
     primary, fallback = Node(sends=ERROR, refuses=BAD_SEQUENCE), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         await rpc.latest_ledger()
         primary.ledger = 90
         answer = await rpc.send("AAAA")
@@ -136,11 +125,9 @@ async def test_send_repeats_to_the_fallback_what_a_stale_node_refused(
         assert (answer.status, answer.may_be_sent) == (SendStatus.ERROR, True)
 
 
-async def test_send_is_refused_with_each_fault_when_no_node_passes_its_check(
-    clock: ManualClock,
-) -> None:
+async def test_send_is_refused_with_each_fault_when_no_node_passes_its_check() -> None:
     primary, fallback = Node(passphrase="another"), Node(fault=outage())
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         assert rpc.faults == ("wrong_network", "rpc_unavailable")
         with pytest.raises(RpcUnavailable) as caught:
             await rpc.send("AAAA")
@@ -148,11 +135,9 @@ async def test_send_is_refused_with_each_fault_when_no_node_passes_its_check(
     assert primary.envelopes == fallback.envelopes == []
 
 
-async def test_simulate_to_send_uses_both_nodes_while_one_is_distrusted(
-    clock: ManualClock,
-) -> None:
+async def test_simulate_to_send_uses_both_nodes_while_one_is_distrusted() -> None:
     primary, fallback = Node(), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback) as rpc:
         primary.simulates, fallback.simulates = APPROVED, UNFUNDED
         assert (await rpc.simulate_to_send("AAAA")).nodes == ("primary",)
         assert fallback.calls == []
@@ -175,7 +160,7 @@ async def test_distrusted_node_simulates_while_the_other_is_unavailable_or_stale
     clock: ManualClock,
 ) -> None:
     primary, fallback = Node(), Node()
-    async with nodes(clock, primary, fallback) as rpc:
+    async with nodes(primary, fallback, clock=clock) as rpc:
         await rpc.latest_ledger()
         primary.simulates = APPROVED
         rpc.trust.distrust("primary")
@@ -196,9 +181,9 @@ async def test_distrusted_node_simulates_while_the_other_is_unavailable_or_stale
             await rpc.simulate_to_send("AAAA")
 
 
-async def test_single_distrusted_node_simulates_once(clock: ManualClock) -> None:
+async def test_single_distrusted_node_simulates_once() -> None:
     node = Node()
-    async with nodes(clock, node) as rpc:
+    async with nodes(node) as rpc:
         rpc.trust.distrust("primary")
         await rpc.simulate_to_send("AAAA")
         assert node.calls == ["simulateTransaction"]

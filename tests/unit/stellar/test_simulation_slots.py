@@ -9,11 +9,7 @@ from farebox.kernel.networks import Network
 from farebox.kernel.slots import Requester, Share
 from farebox.stellar import simulation_slots
 from farebox.stellar.rpc import RawSimulation, RpcUnavailable
-from farebox.stellar.simulation_slots import (
-    SimulationPurpose,
-    SimulationSlots,
-    limits_of_purposes,
-)
+from farebox.stellar.simulation_slots import SimulationPurpose, SimulationSlots, limits_of_purposes
 from support.fake_rpc import FakeRpc
 
 SLOTS = 64

@@ -43,10 +43,7 @@ def _read(raw: bytes) -> TransferEnvelope:
 def _settlement(raw: bytes, **changes: int) -> UnsignedTransaction:
     numbers = {"sequence": 7, "fee": 30_000, "max_time": 1_900_000_000} | changes
     return build_settlement(
-        _read(raw),
-        source=SOURCE_ADDRESS,
-        soroban_data=RESOURCES.to_xdr_bytes(),
-        **numbers,
+        _read(raw), source=SOURCE_ADDRESS, soroban_data=RESOURCES.to_xdr_bytes(), **numbers
     )
 
 
@@ -108,11 +105,7 @@ def test_repr_of_a_transaction_hides_its_envelope() -> None:
 def test_fee_bump_has_the_inner_envelope_and_both_hashes() -> None:
     inner = _signed(raw_envelope())
     outer = fee_bump(
-        inner,
-        fee_source=SOURCE_ADDRESS,
-        fee=60_000,
-        key=KEY,
-        network_id=Network.TESTNET.id,
+        inner, fee_source=SOURCE_ADDRESS, fee=60_000, key=KEY, network_id=Network.TESTNET.id
     )
     assert outer.inner_hash == inner.hash
     assert outer.hash != inner.hash

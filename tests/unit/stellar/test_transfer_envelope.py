@@ -137,10 +137,7 @@ def test_envelope_without_exactly_one_contract_call_is_the_wrong_operation(raw: 
         (_call(*TRANSFER_ARGUMENTS[:2], u64(1)), b"transfer"),
         (_call(*TRANSFER_ARGUMENTS[:2], string(b"1")), b"transfer"),
         (_call(address_value(muxed(1, bytes(32))), *TRANSFER_ARGUMENTS[1:]), b"transfer"),
-        (
-            _call(TRANSFER_ARGUMENTS[0], address_value(pool(bytes(32))), i128(1)),
-            b"transfer",
-        ),
+        (_call(TRANSFER_ARGUMENTS[0], address_value(pool(bytes(32))), i128(1)), b"transfer"),
         (
             _call(TRANSFER_ARGUMENTS[0], address_value(claimable_balance(bytes(32))), i128(1)),
             b"transfer",

@@ -5,12 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 from stellar_sdk import Address as SdkAddress
-from stellar_sdk import (
-    Keypair,
-    StrKey,
-    scval,
-    xdr,
-)
+from stellar_sdk import Keypair, StrKey, scval, xdr
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network

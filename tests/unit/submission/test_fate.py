@@ -6,12 +6,7 @@ import pytest
 from farebox.kernel.addresses import account_address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.secret import Secret
-from farebox.stellar.rpc import (
-    AccountState,
-    LedgerStatus,
-    TransactionFound,
-    TransactionNotFound,
-)
+from farebox.stellar.rpc import AccountState, LedgerStatus, TransactionFound, TransactionNotFound
 from farebox.submission.fate import (
     Dead,
     Indeterminate,

@@ -53,10 +53,10 @@ def error(code: str | None) -> SendResponse:
 class ScriptedRpc(FakeRpc):
     """Responds in the order given; the last response repeats."""
 
-    clock: ManualClock
     sends: list[SendResponse | RpcUnavailable]
     lookups: list[TransactionFound | RpcUnavailable | None] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
+    clock: ManualClock = field(default_factory=ManualClock)
 
     async def send(self, envelope: str) -> SendResponse:
         self.sent.append(envelope)
@@ -103,148 +103,123 @@ class Taken:
         self.times += 1
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def taken() -> Taken:
-    return Taken()
-
-
 async def submit(
-    rpc: ScriptedRpc, taken: Taken, *, until: float = 30, may_be_replaced: bool = False
+    rpc: ScriptedRpc,
+    taken: Taken | None = None,
+    *,
+    until: float = 30,
+    may_be_replaced: bool = False,
 ) -> Fate:
     submitter = Submitter(rpc, Polling(rpc), rpc.clock, poll_s=1, deliver_s=10)
     return await submitter.submit(
-        SENT, until=until, on_taken=taken, may_be_replaced=may_be_replaced
+        SENT, until=until, on_taken=taken or Taken(), may_be_replaced=may_be_replaced
     )
 
 
 @pytest.mark.parametrize("answer", [PENDING, DUPLICATE])
-async def test_queued_envelope_is_watched_until_it_lands(
-    clock: ManualClock, taken: Taken, answer: SendResponse
-) -> None:
-    rpc = ScriptedRpc(clock, [answer], [None, None, LANDED])
+async def test_queued_envelope_is_watched_until_it_lands(answer: SendResponse) -> None:
+    taken = Taken()
+    rpc = ScriptedRpc([answer], [None, None, LANDED])
     assert await submit(rpc, taken) == LANDED
     assert (len(rpc.sent), taken.times) == (1, 1)
 
 
-async def test_submit_sends_the_same_bytes_again_after_a_lost_response(
-    clock: ManualClock, taken: Taken
-) -> None:
-    rpc = ScriptedRpc(clock, [LOST, LOST, DUPLICATE], [LANDED])
-    assert await submit(rpc, taken) == LANDED
+async def test_submit_sends_the_same_bytes_again_after_a_lost_response() -> None:
+    rpc = ScriptedRpc([LOST, LOST, DUPLICATE], [LANDED])
+    assert await submit(rpc) == LANDED
     assert set(rpc.sent) == {base64.b64encode(b"envelope").decode()}
 
 
-async def test_submit_is_indeterminate_when_every_response_is_lost(
-    clock: ManualClock, taken: Taken
-) -> None:
-    rpc = ScriptedRpc(clock, [LOST])
+async def test_submit_is_indeterminate_when_every_response_is_lost() -> None:
+    taken = Taken()
+    rpc = ScriptedRpc([LOST])
     assert await submit(rpc, taken) == Indeterminate()
     assert taken.times == 0
 
 
-async def test_submit_is_not_sent_when_the_node_was_never_reached(
-    clock: ManualClock, taken: Taken
-) -> None:
-    assert await submit(ScriptedRpc(clock, [NOT_SENT]), taken) == NotSent()
+async def test_submit_is_not_sent_when_the_node_was_never_reached() -> None:
+    assert await submit(ScriptedRpc([NOT_SENT])) == NotSent()
 
 
-async def test_submit_is_indeterminate_after_one_lost_response_among_refused_connections(
-    clock: ManualClock, taken: Taken
-) -> None:
-    assert await submit(ScriptedRpc(clock, [LOST, NOT_SENT]), taken) == Indeterminate()
+async def test_submit_is_indeterminate_after_one_lost_response_among_refused_connections() -> None:
+    assert await submit(ScriptedRpc([LOST, NOT_SENT])) == Indeterminate()
 
 
-async def test_submit_leaves_a_full_queue_in_time_to_a_caller_that_may_replace_the_envelope(
-    clock: ManualClock, taken: Taken
-) -> None:
-    fate = await submit(ScriptedRpc(clock, [LATER]), taken, may_be_replaced=True)
+async def test_submit_leaves_a_full_queue_in_time_to_a_caller_that_may_replace_the_envelope() -> (
+    None
+):
+    rpc = ScriptedRpc([LATER])
+    fate = await submit(rpc, may_be_replaced=True)
     assert fate == Indeterminate(TryAgainLaterCause.QUEUE_FULL)
-    assert clock.monotonic() <= 10  # the time there is to deliver it
+    assert rpc.clock.monotonic() <= 10  # the time there is to deliver it
 
 
-async def test_submit_finds_the_landing_of_an_envelope_that_no_node_queued(
-    clock: ManualClock, taken: Taken
-) -> None:
+async def test_submit_finds_the_landing_of_an_envelope_that_no_node_queued() -> None:
     """Control: a refusal for a full queue that ends the search."""
-    rpc = ScriptedRpc(clock, [LATER], [LANDED])
-    assert await submit(rpc, taken) == LANDED
+    rpc = ScriptedRpc([LATER], [LANDED])
+    assert await submit(rpc) == LANDED
 
 
-async def test_submit_returns_a_refusal_of_an_envelope_never_sent(
-    clock: ManualClock, taken: Taken
-) -> None:
-    rpc = ScriptedRpc(clock, [error("txINSUFFICIENT_FEE")])
-    assert await submit(rpc, taken) == Refused("txINSUFFICIENT_FEE")
+async def test_submit_returns_a_refusal_of_an_envelope_never_sent() -> None:
+    rpc = ScriptedRpc([error("txINSUFFICIENT_FEE")])
+    assert await submit(rpc) == Refused("txINSUFFICIENT_FEE")
 
 
 @pytest.mark.parametrize("code", ["txBAD_SEQ", "txTOO_LATE", None])
-async def test_refusal_after_a_lost_response_is_looked_up_first(
-    clock: ManualClock, taken: Taken, code: str | None
-) -> None:
-    rpc = ScriptedRpc(clock, [LOST, error(code)], [LANDED])
-    assert await submit(rpc, taken) == LANDED
+async def test_refusal_after_a_lost_response_is_looked_up_first(code: str | None) -> None:
+    rpc = ScriptedRpc([LOST, error(code)], [LANDED])
+    assert await submit(rpc) == LANDED
 
 
-async def test_refusal_after_a_lost_response_is_indeterminate(
-    clock: ManualClock, taken: Taken
-) -> None:
-    rpc = ScriptedRpc(clock, [LOST, error("txBAD_SEQ")])
-    assert await submit(rpc, taken) == Indeterminate()
+async def test_refusal_after_a_lost_response_is_indeterminate() -> None:
+    rpc = ScriptedRpc([LOST, error("txBAD_SEQ")])
+    assert await submit(rpc) == Indeterminate()
 
 
-async def test_bad_sequence_is_looked_up_by_hash_first(clock: ManualClock, taken: Taken) -> None:
-    assert await submit(ScriptedRpc(clock, [error("txBAD_SEQ")], [LANDED]), taken) == LANDED
-    assert await submit(ScriptedRpc(clock, [error("txBAD_SEQ")]), taken) == Refused("txBAD_SEQ")
+async def test_bad_sequence_is_looked_up_by_hash_first() -> None:
+    assert await submit(ScriptedRpc([error("txBAD_SEQ")], [LANDED])) == LANDED
+    assert await submit(ScriptedRpc([error("txBAD_SEQ")])) == Refused("txBAD_SEQ")
 
 
-async def test_refusal_without_a_readable_code_is_indeterminate(
-    clock: ManualClock, taken: Taken
-) -> None:
-    assert await submit(ScriptedRpc(clock, [error(None)]), taken) == Indeterminate()
+async def test_refusal_without_a_readable_code_is_indeterminate() -> None:
+    assert await submit(ScriptedRpc([error(None)])) == Indeterminate()
 
 
-async def test_outage_while_watching_ends_no_watch(clock: ManualClock, taken: Taken) -> None:
-    rpc = ScriptedRpc(clock, [PENDING], [LOST, NOT_SENT, LANDED])
-    assert await submit(rpc, taken) == LANDED
+async def test_outage_while_watching_ends_no_watch() -> None:
+    rpc = ScriptedRpc([PENDING], [LOST, NOT_SENT, LANDED])
+    assert await submit(rpc) == LANDED
 
 
-async def test_envelope_is_dead_when_the_ledger_passed_its_bound(
-    clock: ManualClock, taken: Taken
-) -> None:
-    assert await submit(ScriptedRpc(clock, [PENDING]), taken, until=100) == Dead(112)
+async def test_envelope_is_dead_when_the_ledger_passed_its_bound() -> None:
+    assert await submit(ScriptedRpc([PENDING]), until=100) == Dead(112)
 
 
-async def test_envelope_that_lands_between_two_look_ups_is_found(clock: ManualClock) -> None:
+async def test_envelope_that_lands_between_two_look_ups_is_found() -> None:
     bumped = replace(SENT, inner_hash=bytes.fromhex("cd" * 32))
-    rpc = ScriptedRpc(clock, [PENDING])
+    rpc = ScriptedRpc([PENDING])
     looked_up: list[str] = []
 
     async def landing(tx_hash: str) -> TransactionFound | TransactionNotFound:
         looked_up.append(tx_hash)
         if len(looked_up) == 1:
-            return TransactionNotFound(rpc.ledger, clock.now(), 50, START)
+            return TransactionNotFound(rpc.ledger, rpc.clock.now(), 50, START)
         return replace(LANDED, hash=tx_hash)
 
     rpc.get_transaction = landing  # type: ignore[method-assign]
-    await clock.sleep(60)
-    submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)
+    await rpc.clock.sleep(60)
+    submitter = Submitter(rpc, Polling(rpc), rpc.clock, poll_s=1, deliver_s=10)
     assert await submitter.observe(bumped) == LANDED
     assert looked_up == [HASH, "cd" * 32, HASH]
 
 
 @pytest.mark.parametrize("ledgers_past", [-2, 0, 1])
 async def test_foreign_fee_bump_is_proved_by_a_node_past_the_inner_transaction_only(
-    clock: ManualClock, ledgers_past: int
+    ledgers_past: int,
 ) -> None:
     """Two nodes share one address, and the one with the inner transaction has the envelope too."""
     inner = replace(LANDED, hash="cd" * 32)
-    absence = TransactionNotFound(LANDED.ledger + ledgers_past, clock.now(), 50, START)
-    rpc = ScriptedRpc(clock, [PENDING])
+    rpc = ScriptedRpc([PENDING])
+    absence = TransactionNotFound(LANDED.ledger + ledgers_past, rpc.clock.now(), 50, START)
 
     async def two_nodes(tx_hash: str) -> TransactionFound | TransactionNotFound:
         return inner if tx_hash == inner.hash else absence
@@ -254,29 +229,25 @@ async def test_foreign_fee_bump_is_proved_by_a_node_past_the_inner_transaction_o
     assert found == (inner if ledgers_past > 0 else absence)
 
 
-async def test_source_account_is_read_only_when_the_history_is_too_short(
-    clock: ManualClock,
-) -> None:
-    rpc = ScriptedRpc(clock, [PENDING])
-    submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)
-    await clock.sleep(60)
+async def test_source_account_is_read_only_when_the_history_is_too_short() -> None:
+    rpc = ScriptedRpc([PENDING])
+    submitter = Submitter(rpc, Polling(rpc), rpc.clock, poll_s=1, deliver_s=10)
+    await rpc.clock.sleep(60)
     before_history = replace(SENT, sent_after_ledger=10)
     assert await submitter.observe(before_history) == Indeterminate()
-    await clock.sleep(5)
+    await rpc.clock.sleep(5)
     assert await submitter.observe(before_history) == Dead(114)  # sequence 6 < 7
     rpc.account = _never  # type: ignore[method-assign]  # reading it now would fail the test
     assert await submitter.observe(SENT) == Dead(114)
 
 
-async def test_absence_is_confirmed_only_by_a_later_ledger(
-    clock: ManualClock,
-) -> None:
-    rpc = ScriptedRpc(clock, [PENDING])
-    submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)
-    await clock.sleep(60)
+async def test_absence_is_confirmed_only_by_a_later_ledger() -> None:
+    rpc = ScriptedRpc([PENDING])
+    submitter = Submitter(rpc, Polling(rpc), rpc.clock, poll_s=1, deliver_s=10)
+    await rpc.clock.sleep(60)
     assert [await submitter.observe(SENT) for _ in range(3)] == [Indeterminate()] * 3
     rpc.lookups = [LANDED]
-    await clock.sleep(5)
+    await rpc.clock.sleep(5)
     assert await submitter.observe(SENT) == LANDED, "the look-up saw less than it named"
     assert await submitter.observe(SENT) == Indeterminate(), "the proof starts anew"
 

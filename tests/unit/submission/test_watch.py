@@ -4,10 +4,7 @@ import asyncio
 
 import pytest
 
-from farebox.stellar.rpc import (
-    RpcUnavailable,
-    TransactionsPage,
-)
+from farebox.stellar.rpc import RpcUnavailable, TransactionsPage
 from farebox.submission.fate import Dead, Indeterminate
 from farebox.submission.watch import LedgerWatcher
 from support.manual_clock import ManualClock

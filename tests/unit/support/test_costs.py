@@ -1,8 +1,12 @@
+import io
 import os
 import subprocess
 import sys
 
-from support.costs import format_costs, processor_seconds, read_times, sum_costs
+import pytest
+
+from support import costs
+from support.costs import CostRecorder, format_costs, processor_seconds, read_times, sum_costs
 
 BUSY = "import time\nwhile time.process_time() < 0.3: pass\nprint('done', flush=True)\ninput()"
 
@@ -23,6 +27,20 @@ def test_time_of_a_child_counts_while_it_runs_and_once_it_has_ended() -> None:
     ended = read_times(pid)
     assert processor_seconds(before, ended) >= LEAST_S
     assert processor_seconds(running, ended) < LEAST_S, "it counts once"
+
+
+def test_child_that_the_kernel_leaves_out_of_one_list_is_read_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorder = CostRecorder(io.StringIO())
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        assert child.pid in recorder.read()
+        missed = {os.getpid(): (0.0, 0.0)}
+        monkeypatch.setattr(
+            costs, "read_times", lambda pid: missed if pid == os.getpid() else read_times(pid)
+        )
+        assert child.pid in recorder.read()
+        child.communicate(b"\n")
 
 
 def test_process_that_nobody_waited_for_makes_no_time_negative() -> None:

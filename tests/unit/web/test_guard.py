@@ -56,11 +56,7 @@ BARE = Caller(OWNER, CallerKind.KEY, frozenset(), key_id="key_2")
             [SESSION, OPERATOR],
             [(None, Unauthenticated), (READER, SessionRequired), (BARE, SessionRequired)],
         ),
-        (
-            Access(is_for_any_key=True),
-            [SESSION, OPERATOR, READER, BARE],
-            [(None, Unauthenticated)],
-        ),
+        (Access(is_for_any_key=True), [SESSION, OPERATOR, READER, BARE], [(None, Unauthenticated)]),
         (
             Access(Grant.READ, is_optional=True),
             [None, SESSION, OPERATOR, READER],

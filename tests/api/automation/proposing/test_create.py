@@ -230,22 +230,7 @@ async def test_each_proposal_has_a_key_of_its_own(proposing: ProposingStage) -> 
 
 
 @promise("automation:delegate-sealed")
-async def test_delegate_key_opens_for_its_own_plan_alone(proposing: ProposingStage) -> None:
-    wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
-    plan = (await proposing.propose(wallet, keeper_plan(keeper)))["proposal"]["id"]
-    (row,) = await proposing.stage.query(
-        "SELECT delegate_key FROM automation_proposals WHERE id = $1", plan
-    )
-    own = {"owner": wallet.owner, "purpose": DELEGATE_PURPOSE, "record": plan}
-    seed = sealer(DELEGATES).open(row["delegate_key"], **own)
-    assert len(seed.reveal()) == 32, "control: its own plan"
-    for member in own:
-        with pytest.raises(SealBroken):
-            sealer(DELEGATES).open(row["delegate_key"], **(own | {member: "another"}))
-
-
-@promise("automation:delegate-sealed")
-async def test_delegate_key_is_stored_sealed_and_answered_nowhere(
+async def test_delegate_key_is_stored_sealed_for_its_plan_alone_and_answered_nowhere(
     proposing: ProposingStage,
 ) -> None:
     wallet, keeper = await proposing.wallet(), await proposing.some_keeper()
@@ -257,10 +242,11 @@ async def test_delegate_key_is_stored_sealed_and_answered_nowhere(
     paths = (f"/{plan}", f"/{plan}/session", "")
     bodies = [answer.body, *[(await proposing.get(wallet.headers, path)).body for path in paths]]
     bodies.append((await proposing.post(wallet.headers, None, f"{PLANS}/{plan}/preflight")).body)
-    seed = sealer(DELEGATES).open(
-        row["delegate_key"], owner=wallet.owner, purpose=DELEGATE_PURPOSE, record=plan
-    )
-    raw = seed.reveal()
+    own = {"owner": wallet.owner, "purpose": DELEGATE_PURPOSE, "record": plan}
+    for member in own:
+        with pytest.raises(SealBroken):
+            sealer(DELEGATES).open(row["delegate_key"], **(own | {member: "another"}))
+    raw = sealer(DELEGATES).open(row["delegate_key"], **own).reveal()
     key = Keypair.from_raw_ed25519_seed(raw)
     assert key.raw_public_key() == row["delegate"], "control: it is the plan's own key"
     plant_secret(key.secret)  # looked for in every log and plain column afterwards

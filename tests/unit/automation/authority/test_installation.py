@@ -49,10 +49,7 @@ SPEC: Final = SessionSpec(
     mode=AuthorityMode.SESSION,
     delegate=DELEGATE,
     calls=(SessionCall(ROUTER, "swap", ()), PAID, SessionCall(ROUTER, "swap_back", ())),
-    caps=(
-        TokenCap(USDC, BaseUnits(5), BaseUnits(50)),
-        TokenCap(XLM, BaseUnits(0), BaseUnits(0)),
-    ),
+    caps=(TokenCap(USDC, BaseUnits(5), BaseUnits(50)), TokenCap(XLM, BaseUnits(0), BaseUnits(0))),
     interval_s=60,
     max_uses=10,
     not_before=100,

@@ -6,12 +6,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from farebox.automation.plans.call_check import (
-    RunValue,
-    RunValueKind,
-    check_call,
-    check_convention,
-)
+from farebox.automation.plans.call_check import RunValue, RunValueKind, check_call, check_convention
 from farebox.automation.plans.wire import TypedArgument
 from farebox.automation.refusal import AutomationRefused
 from farebox.kernel.error_codes import ErrorCode

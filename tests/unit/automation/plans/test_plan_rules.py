@@ -60,101 +60,75 @@ def legs(count: int) -> list[Json]:
     return [{"to": account(n + 1), "amount": "1"} for n in range(count)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "code", "field"),
-    [
-        ("contract_call", changed(CALL, contract=OWNER), UNFIT, "spec.contract"),
-        ("contract_call", changed(CALL, contract=WALLET), UNFIT, "spec.contract"),
-        ("contract_call", changed(CALL, function=None), UNFIT, "spec.function"),
-        ("contract_call", changed(KEEPER, function="feed"), UNFIT, "spec.function"),
-        ("contract_call", changed(KEEPER, args=CALL["args"]), UNFIT, "spec.function"),
-        (
-            "contract_call",
-            changed(CALL, effects={"maxDebit": [amount(USDC, "0")]}),
-            UNFIT,
-            "spec.effects.maxDebit[0].amount",
-        ),
-        (
-            "contract_call",
-            changed(CALL, effects={"minCredit": [amount(USDC, "1"), amount(USDC, "2")]}),
-            UNFIT,
-            "spec.effects.minCredit",
-        ),
-        ("dca", changed(DCA, tokenIn=OWNER), UNFIT, "spec.tokenIn"),
-        ("dca", changed(DCA, tokenOut=USDC), UNFIT, "spec.tokenOut"),
-        ("dca", changed(DCA, amountIn="0"), UNFIT, "spec.amountIn"),
-        ("dca", changed(DCA, amountIn="1.5"), UNFIT, "spec.amountIn"),
-        ("dca", changed(DCA, amountIn=str(2**127)), UNFIT, "spec.amountIn"),
-        ("dca", changed(DCA, minRate={"num": "0", "den": "1"}), UNFIT, "spec.minRate.num"),
-        ("dca", changed(DCA, minRate={"num": "1", "den": "0"}), UNFIT, "spec.minRate.den"),
-        (
-            "dca",
-            changed(DCA, minRate={"num": str(2**127 - 1), "den": "1"}),
-            UNFIT,
-            "spec.minRate",
-        ),
-        ("dca", changed(DCA, receiver=OWNER), UNFIT, "spec.receiver"),
-        ("dca", changed(DCA, path=[USDC, EURC]), UNFIT, "spec.path"),
-        ("dca", changed(DCA, path=[XLM, USDC]), UNFIT, "spec.path"),
-        ("dca", changed(DCA, path=[USDC, EURC, EURC, XLM]), UNFIT, "spec.path"),
-        ("dca", changed(DCA, path=[USDC, OWNER, XLM]), UNFIT, "spec.path[1]"),
-        ("dca", changed(DCA, pools=["ab" * 32]), UNFIT, "spec.pools"),
-        ("dca", changed(AQUARIUS, pools=["ab" * 32]), UNFIT, "spec.pools"),
-        (
-            "rebalance",
-            changed(REBALANCE, assets=[*REBALANCE["assets"][:1], REBALANCE["assets"][0]]),
-            UNFIT,
-            "spec.assets",
-        ),
-        (
-            "rebalance",
-            changed(REBALANCE, assets=[{"token": USDC, "weightBps": 1}, REBALANCE["assets"][1]]),
-            UNFIT,
-            "spec.assets",
-        ),
-        (
-            "rebalance",
-            changed(REBALANCE, maxTradePerRun=[amount(USDC, "1")]),
-            UNFIT,
-            "spec.maxTradePerRun",
-        ),
-        (
-            "rebalance",
-            changed(REBALANCE, maxTradePerRun=[amount(USDC, "1"), amount(EURC, "1")]),
-            UNFIT,
-            "spec.maxTradePerRun",
-        ),
-        ("disbursement", changed(DISBURSEMENT, legs=legs(33)), OVER, "spec.legs"),
-        ("disbursement", changed(DISBURSEMENT, legs=legs(1) * 2), UNFIT, "spec.legs"),
-        (
-            "disbursement",
-            changed(DISBURSEMENT, legs=[{"to": WALLET, "amount": "1"}]),
-            UNFIT,
-            "spec.legs[0].to",
-        ),
-        (
-            "disbursement",
-            changed(DISBURSEMENT, legs=[{"to": MUXED[:56], "amount": "1"}]),
-            UNFIT,
-            "spec.legs[0].to",
-        ),
-        (
-            "disbursement",
-            changed(
-                DISBURSEMENT,
-                legs=[{"to": each, "amount": str(2**127 - 1)} for each in PAYEES],
-            ),
-            UNFIT,
-            "spec.legs",
-        ),
-    ],
-)
-def test_payload_is_refused_with_code_and_member(
-    kind: str, body: Json, code: ErrorCode, field: str
-) -> None:
+REFUSED: Final[list[tuple[str, Json, str]]] = [
+    ("contract_call", changed(CALL, contract=OWNER), "contract"),
+    ("contract_call", changed(CALL, contract=WALLET), "contract"),
+    ("contract_call", changed(CALL, function=None), "function"),
+    ("contract_call", changed(KEEPER, function="feed"), "function"),
+    ("contract_call", changed(KEEPER, args=CALL["args"]), "function"),
+    (
+        "contract_call",
+        changed(CALL, effects={"maxDebit": [amount(USDC, "0")]}),
+        "effects.maxDebit[0].amount",
+    ),
+    (
+        "contract_call",
+        changed(CALL, effects={"minCredit": [amount(USDC, "1"), amount(USDC, "2")]}),
+        "effects.minCredit",
+    ),
+    ("dca", changed(DCA, tokenIn=OWNER), "tokenIn"),
+    ("dca", changed(DCA, tokenOut=USDC), "tokenOut"),
+    ("dca", changed(DCA, amountIn="0"), "amountIn"),
+    ("dca", changed(DCA, amountIn="1.5"), "amountIn"),
+    ("dca", changed(DCA, amountIn=str(2**127)), "amountIn"),
+    ("dca", changed(DCA, minRate={"num": "0", "den": "1"}), "minRate.num"),
+    ("dca", changed(DCA, minRate={"num": "1", "den": "0"}), "minRate.den"),
+    ("dca", changed(DCA, minRate={"num": str(2**127 - 1), "den": "1"}), "minRate"),
+    ("dca", changed(DCA, receiver=OWNER), "receiver"),
+    ("dca", changed(DCA, path=[USDC, EURC]), "path"),
+    ("dca", changed(DCA, path=[XLM, USDC]), "path"),
+    ("dca", changed(DCA, path=[USDC, EURC, EURC, XLM]), "path"),
+    ("dca", changed(DCA, path=[USDC, OWNER, XLM]), "path[1]"),
+    ("dca", changed(DCA, pools=["ab" * 32]), "pools"),
+    ("dca", changed(AQUARIUS, pools=["ab" * 32]), "pools"),
+    (
+        "rebalance",
+        changed(REBALANCE, assets=[*REBALANCE["assets"][:1], REBALANCE["assets"][0]]),
+        "assets",
+    ),
+    (
+        "rebalance",
+        changed(REBALANCE, assets=[{"token": USDC, "weightBps": 1}, REBALANCE["assets"][1]]),
+        "assets",
+    ),
+    ("rebalance", changed(REBALANCE, maxTradePerRun=[amount(USDC, "1")]), "maxTradePerRun"),
+    (
+        "rebalance",
+        changed(REBALANCE, maxTradePerRun=[amount(USDC, "1"), amount(EURC, "1")]),
+        "maxTradePerRun",
+    ),
+    ("disbursement", changed(DISBURSEMENT, legs=legs(1) * 2), "legs"),
+    ("disbursement", changed(DISBURSEMENT, legs=[{"to": WALLET, "amount": "1"}]), "legs[0].to"),
+    ("disbursement", changed(DISBURSEMENT, legs=[{"to": MUXED[:56], "amount": "1"}]), "legs[0].to"),
+    (
+        "disbursement",
+        changed(DISBURSEMENT, legs=[{"to": each, "amount": str(2**127 - 1)} for each in PAYEES]),
+        "legs",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "body", "field"), REFUSED)
+def test_payload_is_refused_with_code_and_member(kind: str, body: Json, field: str) -> None:
     with pytest.raises(AutomationRefused) as refused:
         plan_of(kind, body)
-    assert (refused.value.code, refused.value.field) == (code, field)
+    assert (refused.value.code, refused.value.field) == (UNFIT, f"spec.{field}")
+
+
+def test_disbursement_with_too_many_legs_is_beyond_the_limit() -> None:
+    with pytest.raises(AutomationRefused) as refused:
+        plan_of("disbursement", changed(DISBURSEMENT, legs=legs(33)))
+    assert (refused.value.code, refused.value.field) == (OVER, "spec.legs")
 
 
 @pytest.mark.parametrize(

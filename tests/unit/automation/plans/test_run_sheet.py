@@ -13,9 +13,7 @@ from support.plans import OWNER, PAIR, TARGET, USDC, WALLET
 
 XLM: Final = known_tokens.NATIVE[Network.TESTNET].contract
 PAID: Final = Invocation(
-    XLM,
-    "transfer",
-    (address_of(OWNER), address_of(PAIR), ScNumber(ScKind.I128, 12_500_000)),
+    XLM, "transfer", (address_of(OWNER), address_of(PAIR), ScNumber(ScKind.I128, 12_500_000))
 )
 RUN: Final = Invocation(TARGET, "feed", (address_of(OWNER), ScNumber(ScKind.U32, 7)), (PAID,))
 

@@ -95,10 +95,7 @@ ONE: Final = typed("u32", "1")
         ),
         (
             "map",
-            [
-                [typed("address", WALLET), ONE],
-                [typed("address", OWNER), typed("u32", "2")],
-            ],
+            [[typed("address", WALLET), ONE], [typed("address", OWNER), typed("u32", "2")]],
             MapType(ADDRESS, U32),
             scval.to_map({A: scval.to_uint32(2), B: scval.to_uint32(1)}),
         ),

@@ -6,7 +6,6 @@ from datetime import timedelta
 from itertools import product
 from typing import Final
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +14,6 @@ from farebox.automation.plans.policy_id import PolicyId
 from farebox.automation.runs.attempt import (
     AttemptDead,
     AttemptEvidence,
-    AttemptOpen,
     AttemptUnprovable,
     AttemptUsed,
     CounterGone,
@@ -29,7 +27,6 @@ from farebox.submission.fate import Dead, Indeterminate, Unproven
 from support.plans import START
 
 BOUNDS: Final = AttemptBounds(START + timedelta(seconds=60), 112, 124)
-UNCHANGED: Final = CounterReading(3, 3, 113)
 
 
 def status(
@@ -41,63 +38,6 @@ def status(
 ) -> type:
     """What is judged of an attempt that may land up to ledger 112 and be used up to 124."""
     return type(judge_attempt(BOUNDS, AttemptEvidence(absence, has_nonce, nonce, counter)))
-
-
-def test_attempt_is_dead_when_absent_and_its_nonce_was_not_used_in_time() -> None:
-    assert status(Dead(113), nonce=NonceReading(False, 113)) is AttemptDead
-    assert status(Dead(113), nonce=NonceReading(False, 124)) is AttemptDead
-
-
-@pytest.mark.parametrize("ledger", [112, 125])
-def test_absent_nonce_proves_nothing_before_the_last_ledger_or_after_its_own(ledger: int) -> None:
-    assert status(Dead(113), nonce=NonceReading(False, ledger)) is AttemptOpen
-
-
-def test_attempt_may_still_land_up_to_its_last_ledger() -> None:
-    assert status(Dead(112), nonce=NonceReading(False, 113)) is AttemptOpen
-    assert status(Indeterminate(), nonce=NonceReading(False, 113)) is AttemptOpen
-
-
-@pytest.mark.parametrize("absence", [Dead(200), Unproven(200), Indeterminate()])
-def test_nonce_on_the_ledger_proves_that_the_run_happened(
-    absence: Dead | Unproven | Indeterminate,
-) -> None:
-    assert status(absence, nonce=NonceReading(True, 105)) is AttemptUsed
-    assert status(absence, counter=CounterReading(3, 4, 105)) is AttemptUsed
-    both = status(absence, nonce=NonceReading(False, 113), counter=CounterReading(3, 4, 113))
-    assert both is AttemptUsed
-
-
-def test_counter_stands_in_for_a_nonce_that_can_no_longer_be_read() -> None:
-    assert status(Dead(300), counter=UNCHANGED) is AttemptDead
-    late = NonceReading(False, 300)
-    assert status(Dead(300), nonce=late, counter=UNCHANGED) is AttemptDead
-    assert status(Dead(300), nonce=late, counter=CounterReading(3, 3, 112)) is AttemptOpen
-
-
-def test_two_histories_are_the_proof_where_the_chain_shows_nothing() -> None:
-    assert status(Dead(125)) is AttemptDead
-    assert status(Dead(124)) is AttemptOpen  # the nonce may still be read
-    assert status(Dead(113), has_nonce=False) is AttemptDead
-
-
-def test_mandate_waits_for_its_counter() -> None:
-    assert status(Dead(300), has_nonce=False, counter=CounterReading(3, 3, 112)) is AttemptOpen
-    assert status(Dead(300), has_nonce=False, counter=UNCHANGED) is AttemptDead
-
-
-def test_attempt_cannot_be_proven_once_its_mandate_is_gone() -> None:
-    """Another transaction may have used it: only the mandate could have told."""
-    for fate in (Dead(300), Unproven(300)):
-        assert status(fate, has_nonce=False, counter=CounterGone(113)) is AttemptUnprovable
-    assert status(Dead(300), has_nonce=False, counter=CounterGone(112)) is AttemptOpen
-    assert status(Dead(112), has_nonce=False, counter=CounterGone(113)) is AttemptOpen
-    assert status(Indeterminate(), has_nonce=False, counter=CounterGone(113)) is AttemptOpen
-
-
-def test_attempt_that_no_history_covers_is_never_dead() -> None:
-    assert status(Unproven(300), nonce=NonceReading(False, 113)) is AttemptUnprovable
-    assert status(Unproven(300), counter=UNCHANGED) is AttemptUnprovable
 
 
 LEDGERS: Final = (100, 112, 113, 124, 125, 300)

@@ -63,47 +63,31 @@ def test_declared_effects_are_measured_net_of_each_token() -> None:
 
 
 @pytest.mark.parametrize(
-    ("moves", "refused"),
+    ("move", "fault", "token", "amount"),
     [
-        (
-            [("transfer", USDC, WALLET, PAIR, 101), GAIN],
-            EffectsRefused(EffectFault.DEBIT_TOO_HIGH, USDC, 101),
-        ),
-        (
-            [("transfer", EURC, WALLET, PAIR, 1), GAIN],
-            EffectsRefused(EffectFault.UNDECLARED_DEBIT, EURC, 1),
-        ),
-        (
-            [("burn", EURC, WALLET, PAIR, 1), GAIN],
-            EffectsRefused(EffectFault.UNDECLARED_DEBIT, EURC, 1),
-        ),
-        (
-            [("clawback", EURC, WALLET, PAIR, 1), GAIN],
-            EffectsRefused(EffectFault.UNDECLARED_DEBIT, EURC, 1),
-        ),
-        (
-            [("transfer", XLM, PAIR, WALLET, 4)],
-            EffectsRefused(EffectFault.CREDIT_TOO_LOW, XLM, 4),
-        ),
-        ([], EffectsRefused(EffectFault.CREDIT_TOO_LOW, XLM, 0)),
-        (
-            [GAIN, ("transfer", XLM, WALLET, PAIR, 6)],
-            EffectsRefused(EffectFault.UNDECLARED_DEBIT, XLM, 1),
-        ),
-        (
-            [("approve", USDC, WALLET, OTHER, 1), GAIN],
-            EffectsRefused(EffectFault.APPROVAL, USDC, 1),
-        ),
-        (
-            [("transfer", USDC, WALLET, PAIR, -1), GAIN],
-            EffectsRefused(EffectFault.UNREADABLE, USDC),
-        ),
+        (("transfer", USDC, WALLET, PAIR, 101), EffectFault.DEBIT_TOO_HIGH, USDC, 101),
+        (("transfer", EURC, WALLET, PAIR, 1), EffectFault.UNDECLARED_DEBIT, EURC, 1),
+        (("burn", EURC, WALLET, PAIR, 1), EffectFault.UNDECLARED_DEBIT, EURC, 1),
+        (("clawback", EURC, WALLET, PAIR, 1), EffectFault.UNDECLARED_DEBIT, EURC, 1),
+        (("transfer", XLM, WALLET, PAIR, 6), EffectFault.UNDECLARED_DEBIT, XLM, 1),
+        (("approve", USDC, WALLET, OTHER, 1), EffectFault.APPROVAL, USDC, 1),
     ],
 )
-def test_effects_outside_the_declaration_are_refused(
-    moves: list[tuple[str, Address, Address, Address, int]], refused: EffectsRefused
+def test_effect_outside_the_declaration_is_refused(
+    move: tuple[str, Address, Address, Address, int],
+    fault: EffectFault,
+    token: Address,
+    amount: int,
 ) -> None:
-    assert judged(*moves) == refused
+    assert judged(move, GAIN) == judged(GAIN, move) == EffectsRefused(fault, token, amount)
+
+
+def test_credit_below_the_declaration_and_negative_amount_are_refused() -> None:
+    too_low = EffectFault.CREDIT_TOO_LOW
+    assert judged(("transfer", XLM, PAIR, WALLET, 4)) == EffectsRefused(too_low, XLM, 4)
+    assert judged() == EffectsRefused(too_low, XLM, 0)
+    negative = judged(("transfer", USDC, WALLET, PAIR, -1), GAIN)
+    assert negative == EffectsRefused(EffectFault.UNREADABLE, USDC)
 
 
 def test_minted_tokens_and_approvals_of_zero_or_of_others_are_allowed() -> None:
@@ -179,10 +163,7 @@ def test_receipt_has_one_encoding_with_its_members_in_order() -> None:
     encoded = receipt_bytes(RECEIPT)
     read = json.loads(encoded)
     assert list(read) == sorted(read)
-    assert read["changes"] == [
-        {"amount": "-100", "token": USDC},
-        {"amount": "5", "token": XLM},
-    ]
+    assert read["changes"] == [{"amount": "-100", "token": USDC}, {"amount": "5", "token": XLM}]
     assert read["closedAt"] == "2026-11-25T12:00:00Z"
     assert read["state"] == "succeeded"
     assert receipt_bytes(replace_struct(RECEIPT)) == encoded

@@ -19,7 +19,6 @@ from farebox.automation.runs.retries import (
     MAX_ATTEMPTS,
     REACTIONS,
     ErrorClass,
-    Reaction,
     RetryPlan,
     backoff,
     plan_retry,
@@ -85,10 +84,6 @@ def test_each_class_is_retried_or_ends_as_in_the_table(error: ErrorClass) -> Non
     else:
         assert found == RetryPlan(FINAL[error])
     assert RETRIED | FINAL.keys() == set(ErrorClass) == REACTIONS.keys()
-
-
-def test_session_error_is_never_retried() -> None:
-    assert REACTIONS[ErrorClass.SESSION] is Reaction.STOP_PLAN
 
 
 @promise("automation:bounded-retries")

@@ -63,10 +63,7 @@ def test_slots_follow_the_newest_run_when_none_was_missed(policy: MissedRuns) ->
 
 
 def test_skip_leaves_out_every_slot_whose_lateness_has_passed() -> None:
-    assert slots(SKIP, after=1, now=7.25) == [
-        (7, 7.25),
-        (8, 8.25),
-    ]
+    assert slots(SKIP, after=1, now=7.25) == [(7, 7.25), (8, 8.25)]
     assert [at for at, _ in slots(SKIP, after=1, now=7.5)] == [8, 9]
 
 

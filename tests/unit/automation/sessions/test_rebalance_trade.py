@@ -19,10 +19,7 @@ prices = st.integers(1, 10**15)
 def portfolio(weight: int = 6_000, drift: int = 100, most: int = 10**18) -> RebalancePlan:
     body = changed(
         REBALANCE,
-        assets=[
-            {"token": USDC, "weightBps": weight},
-            {"token": XLM, "weightBps": 10_000 - weight},
-        ],
+        assets=[{"token": USDC, "weightBps": weight}, {"token": XLM, "weightBps": 10_000 - weight}],
         driftBps=drift,
         maxTradePerRun=[{"token": token, "amount": str(most)} for token in (USDC, XLM)],
     )

@@ -22,25 +22,17 @@ def canonical(text: str) -> str:
 @pytest.mark.parametrize(
     "url",
     [
-        "https://pay.example.com/gateway",
-        "https://pay.example.com/gateway/weather",
-        "https://pay.example.com/gateway/weather/a?b=1",
-        "https://pay.example.com/gateway?x=1",
-        "https://pay.example.org/gateway/weather",
-        "https://pay.example.com//gateway/weather",
-        "https://pay.example.com/Gateway/weather",
-        "https://pay.example.com/%67ateway/weather",
+        "https://pay.example.com/gateway", "https://pay.example.com/gateway/weather",
+        "https://pay.example.com/gateway/weather/a?b=1", "https://pay.example.com/gateway?x=1",
+        "https://pay.example.org/gateway/weather", "https://pay.example.com//gateway/weather",
+        "https://pay.example.com/Gateway/weather", "https://pay.example.com/%67ateway/weather",
         "https://pay.example.com/gateway%2Fweather",
-        "https://pay.example.com/./x/../gateway/weather",
-        "https://pay.example.com/",
-        "https://pay.example.com",
-        "https://pay.example.com/:a/:b",
-        "https://pay.example.com/mcp",
-        "https://pay.example.com:8443/gateway/weather",
-        "HTTPS://PAY.EXAMPLE.COM./gateway/weather",
+        "https://pay.example.com/./x/../gateway/weather", "https://pay.example.com/",
+        "https://pay.example.com", "https://pay.example.com/:a/:b", "https://pay.example.com/mcp",
+        "https://pay.example.com:8443/gateway/weather", "HTTPS://PAY.EXAMPLE.COM./gateway/weather",
         "https://MÜNCHEN.example/gateway/weather",
     ],
-)
+)  # fmt: skip
 def test_every_spelling_of_a_url_of_this_service_is_own(url: str) -> None:
     assert SALES.is_own(canonical(url))
 

@@ -12,13 +12,7 @@ from x402.http.utils import decode_payment_required_header
 from farebox.catalog.discovery.discovered_resource import DiscoveredResource, parse_discovery
 from farebox.catalog.discovery.route_template import RouteTemplate
 from farebox.gateway.offers.offer import MAX_HEADER_CHARS, GatewayUrl, WrapperOffer, build_offer
-from farebox.gateway.wrapper import (
-    PricedCall,
-    PricedRoute,
-    Wrapper,
-    WrapperSettings,
-    price_call,
-)
+from farebox.gateway.wrapper import PricedCall, PricedRoute, Wrapper, WrapperSettings, price_call
 from farebox.gateway.wrappers.wrapper_fields import make_settings
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits

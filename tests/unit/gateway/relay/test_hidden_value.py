@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from farebox.gateway.relay import hidden_value
-from farebox.gateway.relay.hidden_value import (
-    MAX_BYTES,
-    TURN_BYTES,
-    CredentialShown,
-    HiddenValue,
-)
+from farebox.gateway.relay.hidden_value import MAX_BYTES, TURN_BYTES, CredentialShown, HiddenValue
 from farebox.gateway.relay.response_headers import forward_response_headers
 from farebox.kernel.secret import Secret
 

@@ -83,8 +83,7 @@ def test_other_method_path_or_host_than_the_paid_one_is_not_forwarded(name: str)
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"],
+    "name", ["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
 )
 def test_condition_that_could_turn_a_response_into_an_owed_one_is_not_forwarded(name: str) -> None:
     assert forward((name.encode(), b'"a"')) == OURS

@@ -10,14 +10,7 @@ from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper, change_setti
 from farebox.kernel.amounts import MAX_BASE_UNITS
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
-from support.wrappers import (
-    ASSET,
-    OTHER_ASSET,
-    OTHER_PAY_TO,
-    PAY_TO,
-    change_fields,
-    wrapper_fields,
-)
+from support.wrappers import ASSET, OTHER_ASSET, OTHER_PAY_TO, PAY_TO, change_fields, wrapper_fields
 
 SECRET = "sec_" + "a" * 22
 BEARER = {"auth_type": "bearer", "secret_id": SECRET}
