@@ -73,7 +73,14 @@ def dca(desk: Desk, owner: Keypair) -> SessionSpec:
     now, calls = desk.ledger.now, desk.market.dca_calls()
     caps = ((desk.ledger.asset, SOLD, 3 * SOLD), (desk.ledger.native, 0, 0))
     return SessionSpec(
-        *(owner.public_key, "mandate", Keypair.random(), calls, caps), *(now, now + MONTH, INTERVAL)
+        owner.public_key,
+        "mandate",
+        Keypair.random(),
+        calls,
+        caps,
+        now,
+        now + MONTH,
+        INTERVAL,
     )
 
 

@@ -35,7 +35,14 @@ class Desk:
         now, calls = self.ledger.now, self.market.dca_calls()
         caps = ((self.ledger.asset, SOLD, 3 * SOLD),)
         return SessionSpec(
-            *(account, "session", Keypair.random(), calls, caps), *(now, now + life, INTERVAL)
+            account,
+            "session",
+            Keypair.random(),
+            calls,
+            caps,
+            now,
+            now + life,
+            INTERVAL,
         )
 
 

@@ -119,15 +119,19 @@ async def test_verify_checks_the_url_of_a_template_that_the_bound_recipient_was_
     text = discovery(f"{USERS}/one", TEMPLATE)
     await ingestion.list(await insert_settlement(database, Paid(text=text)))
     answers = (
-        *(pays(SELLER), pays(SELLER, OTHER_SELLER)),
-        *(pays(OTHER_SELLER), NOT_THERE),
-        *(AWAY, CROWDED),
+        pays(SELLER),
+        pays(SELLER, OTHER_SELLER),
+        pays(OTHER_SELLER),
+        NOT_THERE,
+        AWAY,
+        CROWDED,
     )
     resource = claimed(f"{USERS}/two", TEMPLATE)
     assert await verdicts(database, resource, answers) == [
         *[OwnershipVerdict.DENIED] * 2,
         *[OwnershipVerdict.CONFIRMED] * 2,
-        *(OwnershipVerdict.UNKNOWN, OwnershipVerdict.NOT_CHECKED),
+        OwnershipVerdict.UNKNOWN,
+        OwnershipVerdict.NOT_CHECKED,
     ]
 
 

@@ -89,7 +89,8 @@ OPERATIONS: Final[dict[str, list[Operation]]] = {
     "one operation": [HONEST],
     "another order": [NAMING, HONEST],
     "a client domain": [
-        *(HONEST, NAMING),
+        HONEST,
+        NAMING,
         ManageData("client_domain", "wallet.example", source=OTHER.public_key),
     ],
     "a payment": [HONEST, Payment(OTHER.public_key, Asset.native(), "1", source=SERVER.public_key)],
