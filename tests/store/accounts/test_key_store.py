@@ -104,19 +104,22 @@ async def test_revoke_leaves_no_successor_of_a_key_rotated_concurrently(
     )  # as on two replicas
     ended = []
 
-    async def rotate(key_id: str) -> None:
+    async def rotate(key_id: str, rotated: asyncio.Queue[str]) -> None:
         overlap = timedelta(days=1)
         try:
             while True:
                 made = await one.rotate(CALLER, key_id, overlap=overlap, request_id="1")
                 key_id = made.key.id
+                rotated.put_nowait(key_id)
         except KeyRevoked:
             ended.append(key_id)
 
     for n in range(5):
         first, _ = await issued(database)
-        rotating = asyncio.create_task(rotate(first))
-        await asyncio.sleep(0.01 * n)  # a different moment of the rotation each time
+        rotated = asyncio.Queue[str]()
+        rotating = asyncio.create_task(rotate(first, rotated))
+        for _ in range(n):  # another number of rotations each time; an owner has 50 keys at most
+            await rotated.get()
         await other.revoke(CALLER, first, request_id="2")
         await rotating
         assert await live_keys(database) == 0
