@@ -25,6 +25,7 @@ from farebox.gateway.relay.breaker import UpstreamBreaker
 from farebox.gateway.relay.relay import UpstreamSlot, UpstreamSlots, owners_share
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.addresses import Address
+from farebox.kernel.caller import Caller
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -40,10 +41,15 @@ HASH: Final = "ab" * 32  # of the transaction of every payment
 
 
 async def enabled_wrapper(database: Database, **members: Any) -> Wrapper:
-    """Create a wrapper and enable it."""
-    wrappers, caller = wrappers_of(database), new_owner()
-    created = await wrappers.create(caller, "r", wrapper_fields(**members))
-    return await wrappers.enable(caller, "r", created.id)
+    """Create a wrapper of a new owner and enable it."""
+    return await wrapper_of(database, new_owner(), **members)
+
+
+async def wrapper_of(database: Database, owner: Caller, **members: Any) -> Wrapper:
+    """Create a wrapper of the owner and enable it."""
+    wrappers = wrappers_of(database)
+    created = await wrappers.create(owner, "r", wrapper_fields(**members))
+    return await wrappers.enable(owner, "r", created.id)
 
 
 async def wrapper_with_secret(
@@ -54,11 +60,10 @@ async def wrapper_with_secret(
     **members: Any,
 ) -> Wrapper:
     """Create and enable a wrapper whose upstream is the seller and takes a credential."""
-    wrappers, caller = wrappers_of(database), new_owner()
-    secret = await vault_replica(database).keep(caller, value or random_value(), purpose=purpose)
-    fields = wrapper_fields(upstream_url=f"https://{SELLER}/", secret_id=secret.id, **members)
-    created = await wrappers.create(caller, "r", fields)
-    return await wrappers.enable(caller, "r", created.id)
+    owner = new_owner()
+    secret = await vault_replica(database).keep(owner, value or random_value(), purpose=purpose)
+    upstream = f"https://{SELLER}/"
+    return await wrapper_of(database, owner, upstream_url=upstream, secret_id=secret.id, **members)
 
 
 def new_payment(wrapper: Wrapper, *, body: bytes = b"", method: str = "GET") -> NewPayment:

@@ -11,28 +11,26 @@ from farebox.facilitator.verification.verdict import (
     Rejected,
     SignedTransfer,
     judge_effect,
-    judge_request,
-    judge_signatures,
     judge_simulation,
 )
 from farebox.kernel.addresses import account_address, contract_address
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.simulation import read_simulation
-from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
 from farebox.x402.wire import Unacceptable, read_payment
 from support.accepted_payment import RULES
 from support.manual_clock import START
 from support.payments import Draft
 from support.sdk_ledger_keys import resource_data
+from support.signing import Signing
 
-RELAYER: Final = Keypair.from_raw_ed25519_seed(bytes([1]) * 32)
+RELAYER: Final = Keypair.from_raw_ed25519_seed(bytes([7]) * 32)  # the one of RULES
 PAYER: Final = Keypair.from_raw_ed25519_seed(bytes([2]) * 32)
 PAYEE: Final = account_address(bytes([3]) * 32)
 ASSET: Final = contract_address(bytes([4]) * 32)
 _LEDGER: Final = 100
-_OPERATORS: Final = frozenset({account_address(RELAYER.raw_public_key())})
+_VERIFIER: Final = Signing().verifier(*Network)
 
 
 def draft(network: Network = Network.TESTNET, **changes: Any) -> Draft:
@@ -56,13 +54,9 @@ def native(network: Network = Network.TESTNET) -> str:
 def judge(body: object) -> SignedTransfer | Rejected | Unacceptable:
     """Judge the bytes of a body, or the JSON of an object, as far as the rules alone can."""
     payment = read_payment(body if isinstance(body, bytes) else msgspec.json.encode(body))
-    if not isinstance(payment, Payment):
+    if isinstance(payment, Unacceptable):
         return payment
-    transfer = judge_request(payment, _OPERATORS)
-    if isinstance(transfer, Rejected):
-        return transfer
-    reason = judge_signatures(transfer)
-    return transfer if reason is None else Rejected(reason, transfer.payer)
+    return _VERIFIER.examine(payment)
 
 
 def judge_events(payment: Draft, events: Sequence[str]) -> Accepted | Reason:
