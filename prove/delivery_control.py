@@ -98,6 +98,18 @@ _SHARED: Final = """
 
 SettleRequest.digest_at = lambda self, row: self.digest
 """
+_PAUSED: Final = """
+
+def _parse_while_paused(self, data=b""):
+    if data:
+        self.data_received(data)
+    while self._reading_paused:
+        self._reading_paused = False
+        self.data_received(b"")
+
+
+WholeResponseHandler._parse = _parse_while_paused
+"""
 _BLIND: Final = """
 
 async def _wait_for_ever(self):
@@ -127,6 +139,8 @@ class Control(StrEnum):
     SHARED = "/settle gives the success of a sale to whoever has its bytes"
     BLIND = "nobody looks whether the buyer is there"
     TRUNCATED = "a truncated response without a length counts as complete"
+    PAUSED = "the last of many small chunks are dropped when the upstream has left"
+    LOSSY = "an error of TLS drops the bytes before it"
     GULLIBLE = "farebox pay takes a seller's refusal for a disproof"
 
     @property
@@ -141,6 +155,8 @@ class Control(StrEnum):
                 return DeliveryCase(0, 3, upstream=(UpstreamFault.KILL,), leaves=True)
             case Control.TRUNCATED:
                 return DeliveryCase(0, 6, upstream=(UpstreamFault.UNENDED,))
+            case Control.LOSSY:
+                return DeliveryCase(0, 7, upstream=(UpstreamFault.PLAIN,) * _ATTEMPTS)
             case Control.GULLIBLE:
                 return ReportBatch(_REFUSALS, 5, is_gullible=True)
             case _:
@@ -151,6 +167,7 @@ class Control(StrEnum):
         return any(violation is _SHOWN[self] for violation, _ in outcome.findings)
 
 
+_ATTEMPTS: Final = 5  # at the delivery of a payment
 _DENIED_FIRST: Final = 3  # the seed whose node takes the first envelope and denies it
 _REFUSALS: Final = 4  # the seed whose answers are refusals
 _KINDS: Final = {
@@ -161,6 +178,7 @@ _KINDS: Final = {
     Control.PUBLIC: HostileKind.LANDED_AFTER,
     Control.SHARED: HostileKind.SETTLED_BY_STRANGER,
     Control.BLIND: HostileKind.LEAVES,
+    Control.PAUSED: HostileKind.READ_LATE,
 }
 _SHOWN: Final = {
     Control.REPEATS: DeliveryViolation.OVERDELIVERED,
@@ -174,6 +192,8 @@ _SHOWN: Final = {
     Control.SHARED: DeliveryViolation.TO_OTHERS,
     Control.BLIND: DeliveryViolation.HONEST_REFUSED,
     Control.TRUNCATED: DeliveryViolation.TO_NOBODY,
+    Control.PAUSED: DeliveryViolation.HONEST_REFUSED,
+    Control.LOSSY: DeliveryViolation.UNRESOLVED,
     Control.GULLIBLE: DeliveryViolation.TOLD_WRONG,
 }
 _PAYMENT: Final = "gateway/payment.py"
@@ -193,6 +213,8 @@ _BROKEN: Final[dict[Control, dict[str, str]]] = {
     Control.SHARED: {"facilitator/settling/settle_request.py": _SHARED},
     Control.BLIND: {"gateway/buyer_connection.py": _BLIND},
     Control.TRUNCATED: {_RESPONSE: "\n\nWholeResponseHandler._take_rest = lambda self: True\n"},
+    Control.PAUSED: {_RESPONSE: _PAUSED},
+    Control.LOSSY: {_RESPONSE: "\n\nLosslessTls.read = ssl.SSLObject.read\n"},
     Control.GULLIBLE: {},  # it is no part of the service
 }
 # what each of those modules must still have

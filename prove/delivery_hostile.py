@@ -2,29 +2,25 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
-from typing import Any, Final, TypeVar
-
-import msgspec
+from typing import Final
 
 from farebox.gateway.wrapper import WrapperLimits
 from farebox.kernel.amounts import BaseUnits
 from farebox.local.certificates import Authority
 from farebox.x402.reasons import Reason
 from prove.delivery_case import SLUG, DeliveryOutcome, keep_serving, open_gateway
+from prove.delivery_faults import ContradictingNode, Outage, SendPolicy, read_late
 from prove.delivery_judge import judge_shop, read_evidence
 from prove.delivery_payments import PaymentMaker, ShopPayment
 from prove.delivery_shop import BUYER, THIEF, Shop
 from prove.delivery_upstream import ScriptedUpstream, UpstreamFault
 from prove.environment import AMOUNT, Environment
-from prove.interceptor import Boundary, ConnectionCut
-from prove.run_envelopes import read_newest, read_run_envelope
 from prove.world import World
 
-T = TypeVar("T")
 _NAMES: Final = ("a", "b")
 _TOO_DEAR: Final = BaseUnits(9 * 10**17)  # more than any payer has
 _SETTLED_WITHIN_S: Final = 60.0
@@ -43,6 +39,7 @@ _USED: Final = 409
 _UNDELIVERED: Final = frozenset({401, 402, 407, 408, 429})
 _OUTAGE_S: Final = 3600
 _UNDECIDABLE: Final = 100
+_TOKENS: Final = (900, 1_024, 1_025, 1_026, 1_050, 3_000)  # the parser pauses behind 1,024 chunks
 _SENDS: Final = 3  # envelopes of one sequence whose treatment is drawn
 _LIMITS: Final = WrapperLimits(
     requests_per_minute=10_000,
@@ -51,6 +48,7 @@ _LIMITS: Final = WrapperLimits(
     max_response_bytes=16_000_000,
     kept_response_bytes=65_536,
 )
+_KEEPS_LITTLE: Final = replace(_LIMITS, kept_response_bytes=4_096)
 
 
 class HostileKind(StrEnum):
@@ -66,6 +64,7 @@ class HostileKind(StrEnum):
     STREAM_LEFT = "buyers of a stream leave"
     STATUSES = "the upstream answers with every status"
     UNDECIDABLE = "a hundred payments that cannot be decided"
+    READ_LATE = "the upstream leaves behind its whole response, which is read late"
     OUTAGE = "the node is away for an hour of its time"
     ENVELOPES = "the node takes, forgets and refuses the envelopes of one sequence"
 
@@ -87,6 +86,11 @@ class HostileCase:
         """The price of the wrapper."""
         is_dear = self.kind is HostileKind.TWO_PRICES and self.seed % 3 != 2
         return _TOO_DEAR if is_dear else AMOUNT
+
+    @property
+    def limits(self) -> WrapperLimits:
+        """The limits of the wrapper."""
+        return _KEEPS_LITTLE if self.kind is HostileKind.READ_LATE else _LIMITS
 
 
 _NUMBERS: Final = 200_000  # above those of the other cases of the proof
@@ -114,7 +118,7 @@ async def run_hostile(world: World, authority: Authority, case: HostileCase) -> 
 
     upstream = ScriptedUpstream([], kill)
     async with open_gateway(
-        world, authority, upstream, limits=_LIMITS, price=case.price
+        world, authority, upstream, limits=case.limits, price=case.price
     ) as environment:
         opened.append(environment)
         replicas = [await environment.start(name) for name in _NAMES[: case.replicas]]
@@ -355,17 +359,18 @@ async def insert_undecidable(environment: Environment, count: int) -> None:
     )
 
 
-class Outage:
-    """Breaks every call to the node while it lasts."""
+async def _play_read_late(shop: Shop, case: HostileCase) -> None:
+    """Buy responses in small chunks; their upstream leaves before the service reads the last."""
+    for replica in shop.replicas:
+        replica.interceptor.start_counting()
+        replica.interceptor.call_fault = read_late
 
-    def __init__(self) -> None:
-        self.is_over = False
+    async def buy(tokens: int) -> None:
+        payment = await shop.payments.sign(BUYER)
+        # an upstream gets a POST once, so that no second attempt hides what the first one lost
+        await shop.buy(payment, target=f"/item?n=1&tokens={tokens}", method="POST")
 
-    async def __call__(self, boundary: Boundary, deliver: Callable[[], Awaitable[T]]) -> T:
-        """Deliver the call, unless the node is away."""
-        if not self.is_over and boundary.label.startswith("rpc"):
-            raise ConnectionCut
-        return await deliver()
+    await asyncio.gather(*(buy(tokens) for tokens in _TOKENS))
 
 
 async def _play_outage(shop: Shop, case: HostileCase) -> None:
@@ -389,50 +394,6 @@ async def _play_outage(shop: Shop, case: HostileCase) -> None:
     await shop.ask(BUYER, payment)
     outage.is_over = True
     await shop.buy(payment)
-
-
-class SendPolicy(StrEnum):
-    """What a node does with an envelope, and what it says."""
-
-    TAKES = "takes it and says so"
-    DENIES = "takes it and says TRY_AGAIN_LATER"
-    DROPS = "says PENDING and drops it"
-    REFUSES = "says TRY_AGAIN_LATER and drops it"
-
-
-class ContradictingNode:
-    """Answers the first envelopes of the case as drawn; then it is an honest node."""
-
-    def __init__(self, environment: Environment, policies: Sequence[SendPolicy]) -> None:
-        self._environment = environment
-        self._policies = list(policies)
-        self._known: dict[str, SendPolicy] = {}
-
-    async def __call__(self, body: bytes, forward: Callable[[], Awaitable[Any]]) -> Any:
-        """Forward a call, or answer it in the node's place."""
-        call = msgspec.json.decode(body, type=dict[str, Any])
-        if call["method"] != "sendTransaction":
-            return await forward()
-        envelope = call["params"]["transaction"]
-        if envelope not in self._known:
-            default = SendPolicy.TAKES
-            self._known[envelope] = self._policies.pop(0) if self._policies else default
-        policy = self._known[envelope]
-        if policy is SendPolicy.TAKES:
-            return await forward()
-        if policy is SendPolicy.DENIES:
-            await forward()
-        sent = read_run_envelope(envelope)
-        ledger, closed_at = await read_newest(self._environment)
-        is_dropped = policy is SendPolicy.DROPS
-        result = {
-            "hash": sent.tx_hash if sent else "",
-            "status": "PENDING" if is_dropped else "TRY_AGAIN_LATER",
-            "latestLedger": ledger,
-            "latestLedgerCloseTime": str(closed_at),
-        }
-        answer = {"jsonrpc": "2.0", "id": call["id"], "result": result}
-        return 200, msgspec.json.encode(answer), {}
 
 
 async def _play_envelopes(shop: Shop, case: HostileCase) -> None:
@@ -465,6 +426,7 @@ _PLAYS: Final[dict[HostileKind, Play]] = {
     HostileKind.STREAM_LEFT: _play_stream_left,
     HostileKind.STATUSES: _play_statuses,
     HostileKind.UNDECIDABLE: _play_undecidable,
+    HostileKind.READ_LATE: _play_read_late,
     HostileKind.OUTAGE: _play_outage,
     HostileKind.ENVELOPES: _play_envelopes,
 }

@@ -17,7 +17,7 @@ from aiohttp.tracing import Trace
 
 from farebox.outbound.faults import CallNotSent, NotSentReason
 from farebox.outbound.resolve import PinnedAddress
-from farebox.outbound.response_handler import WholeResponseHandler
+from farebox.outbound.response_handler import LosslessTls, WholeResponseHandler
 
 _FAMILY: Final = {4: AF_INET, 6: AF_INET6}
 READ_BYTES: Final = 16 * 1024  # of a body that is not read yet; twice as much stops the server
@@ -34,6 +34,7 @@ def make_tls(authority: Path | None = None) -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
+    context.sslobject_class = LosslessTls
     if authority is not None:
         context.load_verify_locations(cafile=authority)
     return context

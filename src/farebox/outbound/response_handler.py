@@ -1,34 +1,64 @@
-"""The handler of a connection: a slow reader loses no byte, and a truncated body is refused."""
+"""The handler of a connection: no received byte is lost, and a truncated body is refused."""
 
 import asyncio
 import ssl
-from typing import Final
+from typing import Any, Final, Self
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
 _READ_BYTES: Final = 256 * 1024
+_HELD_BYTES: Final = 2 * _READ_BYTES  # more than an event loop reads before it gives bytes out
+
+
+class LosslessTls(ssl.SSLObject):
+    """Python's TLS object; it holds the bytes that the event loop may drop.
+
+    The loop reads record after record, and then gives all their bytes to the handler. If it meets
+    an error of TLS (a fatal alert, plain text), it drops those that it has read before.
+    """
+
+    held: bytearray  # read, and not given to the handler; incomplete beyond `_HELD_BYTES`
+
+    def __new__(cls) -> Self:
+        """Hold nothing; Python makes a TLS object without `__init__`."""
+        made = super().__new__(cls)
+        made.held = bytearray()
+        return made
+
+    def read(self, size: int = 1024, buffer: Any = None) -> Any:
+        """Read a record, and hold its bytes."""
+        received = super().read(size, buffer)
+        if buffer is None and len(self.held) <= _HELD_BYTES:
+            self.held += received
+        return received
 
 
 class WholeResponseHandler(ResponseHandler):
     """The library's response handler, with two defects fixed.
 
     The library drops bytes that were received but not parsed when the connection closes: its
-    parser pauses while nobody reads, and uvloop leaves bytes undecrypted. It also accepts a body
-    with neither Content-Length nor chunks however the connection closes. By RFC 9112, section 9.8,
-    that body is complete only if the peer has sent the closure alert of TLS. Without TLS a close
-    and a failure look the same.
-
-    Bytes that a TLS error follows in the same read stay lost, because the event loop drops them: a
-    body that they would complete is refused.
+    parser pauses while nobody reads, and the event loop leaves bytes undecrypted or drops them. It
+    also accepts a body with neither Content-Length nor chunks however the connection closes. By
+    RFC 9112, section 9.8, that body is complete only if the peer has sent the closure alert of
+    TLS. Without TLS a close and a failure look the same.
     """
 
-    _tls: ssl.SSLObject | None = None
+    _tls: LosslessTls | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the TLS object of the connection."""
         self._tls = transport.get_extra_info("ssl_object")
         super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse bytes that the event loop gives out; they are not held any more.
+
+        Without bytes, the library goes on with those that it has.
+        """
+        if data and self._tls is not None:
+            self._tls.held.clear()
+        super().data_received(data)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Parse the bytes that are left, then fail the body unless it is complete.
@@ -36,7 +66,10 @@ class WholeResponseHandler(ResponseHandler):
         The buffers of socket and TLS hold some 100 KB at most. In chunks of one byte those take
         ten times as much memory until they are read.
         """
-        self._parse_all()
+        if self.transport is None:  # this side has closed: nobody reads the rest
+            super().connection_lost(exc)
+            return
+        self._parse()
         has_alert = self._take_rest()
         payload = self._payload
         if payload is not None and self._tls is not None and not has_alert:
@@ -48,12 +81,12 @@ class WholeResponseHandler(ResponseHandler):
     def _take_rest(self) -> bool:
         """Parse the bytes left in TLS; return whether the closure alert follows them."""
         tls = self._tls
-        if tls is None:
+        if tls is None or len(tls.held) > _HELD_BYTES:
             return False
+        self._parse(bytes(tls.held))
         try:
             while data := tls.read(_READ_BYTES):
-                self.data_received(data)
-                self._parse_all()
+                self._parse(data)
         except ssl.SSLZeroReturnError:
             pass
         except ssl.SSLError:
@@ -64,16 +97,17 @@ class WholeResponseHandler(ResponseHandler):
             return False
         return True
 
-    def _parse_all(self) -> None:
-        """Parse the bytes that the paused parser has kept back.
+    def _parse(self, data: bytes = b"") -> None:
+        """Parse bytes, and those that the paused parser has kept back.
 
         The parser has a pause of its own, which may outlast `_reading_paused`.
         """
         while True:
             self._reading_paused = False
-            self.data_received(b"")
-            if not self._reading_paused:
+            self.data_received(data)
+            if not data and not self._reading_paused:
                 return
+            data = b""
 
 
 def _fail(payload: aiohttp.StreamReader) -> None:

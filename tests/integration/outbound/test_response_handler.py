@@ -41,8 +41,8 @@ class TlsPeer:
     def __init__(
         self, tls: ssl.SSLContext, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        self.incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self.tls = tls.wrap_bio(self.incoming, self._outgoing, server_side=True)
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = tls.wrap_bio(self.incoming, self.outgoing, server_side=True)
         self._reader, self._writer = reader, writer
 
     async def take_request(self) -> None:
@@ -52,7 +52,7 @@ class TlsPeer:
             request += await self._until_done(lambda: self.tls.read(65_536))
 
     async def flush(self) -> None:
-        self._writer.write(self._outgoing.read())
+        self._writer.write(self.outgoing.read())
         await self._writer.drain()
 
     async def _until_done(self, step: Callable[[], Any]) -> Any:
@@ -79,6 +79,11 @@ def fails(peer: TlsPeer) -> None:
     peer.incoming.write(b"\x17\x03\x03\x00\x40" + secrets.token_bytes(64))
     with pytest.raises(ssl.SSLError):
         peer.tls.read(1)
+
+
+def is_disturbed(peer: TlsPeer) -> None:
+    """Send plain text among the records, as a proxy on the way does."""
+    peer.outgoing.write(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
 
 
 def leaves(peer: TlsPeer) -> None:
@@ -249,6 +254,26 @@ def test_body_with_an_end_of_its_own_needs_no_closure_alert(
         (head, body): Row(Script(f"{head}\r\n\r\n".encode() + body, leaves), expected)
         for head, body, expected in table
     }
+    assert find_faults(loop, authority, rows) == []
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_body_is_whole_although_tls_fails_in_the_read_that_ends_it(
+    authority: Authority, loop: str
+) -> None:
+    rows: dict[object, Row] = {}
+    for framing, size, end, version, cut in product(
+        ("length", "chunks", "connection"),
+        (1_000, 24_000),
+        (fails, is_disturbed),
+        VERSIONS,
+        (0, 3),
+    ):
+        raw = framed(framing, size)
+        script = Script(raw[: len(raw) - cut], end, pause_s=0, version=version)
+        is_whole = framing != "connection" and not cut
+        row = Row(script, b"x" * size if is_whole else DROPPED)
+        rows[framing, size, end.__name__, version.name, cut] = row
     assert find_faults(loop, authority, rows) == []
 
 
