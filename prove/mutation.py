@@ -1,0 +1,230 @@
+"""`make prove PROOF=mutation`: mutants of the sources, and which of them the tests kill.
+
+COUNT=200 SEED=1: so many mutants, drawn over the lines of five packages; the same ones for the same
+sources. The tests that run a mutant's line judge it, one mutant at a time, in a copy of the
+checkout. WORK=folder keeps what was measured and each result, so that the next run continues; by
+default it is a folder of the cache. TESTS_AT=commit: the tests of that commit judge them. JOBS=2
+measures with two workers. MIN_KILLED=n: fewer killed ones fail the run. QUICK=1 judges six by the
+tests that import their module, and keeps nothing. The control is a mutant that every tree has to
+kill, and the sound tree, which the tests that killed must leave alive.
+"""
+
+import difflib
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from e2e.machine import RunFailed, say, scratch_folder, subfolder
+from e2e.report import run_and_report
+from farebox.local.devnet_binary import cache_folder
+from prove.mutation_draw import Mutation, draw_mutations, find_all_mutations, mutate
+from prove.mutation_tests import FindTests, TestMap, choose_tests, find_by_import
+from prove.mutation_tree import MutationTree, TestResult
+
+_QUICK_COUNT: Final = 6
+_START_S: Final = 120.0  # until the first test runs, on a busy machine
+_SLOWER: Final = 4.0  # than measured, before a mutant counts as one that hangs
+_SHOWN: Final = 20
+_FATAL: Final = (  # a payment of another amount than asked for
+    "src/farebox/facilitator/verification/verdict.py",
+    "(envelope.amount == terms.amount, Reason.WRONG_AMOUNT)",
+    "ReplaceComparisonOperator_Eq_NotEq",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The result of a mutant: "killed", "survived" or "not run", which no test's line is.
+
+    `by` is the test that killed it, or "import", "time" or "crash". `tests` judged it out of `of`
+    that run its line.
+    """
+
+    mutant: str
+    occurrence: int
+    result: str
+    by: str
+    tests: int
+    of: int
+    seconds: float
+    change: str
+
+    @property
+    def is_killed(self) -> bool:
+        """Whether the tests notice the mutant."""
+        return self.result == "killed"
+
+
+def change_of(sound: str, mutated: str) -> str:
+    """Return the changed lines, as in a patch."""
+    lines = difflib.unified_diff(sound.splitlines(), mutated.splitlines(), n=0, lineterm="")
+    return "\n".join(line for line in lines if line[:3] not in ("---", "+++") and line[0] != "@")
+
+
+async def judge_mutant(tree: MutationTree, mutation: Mutation, find: FindTests) -> Judgement:
+    """Run the tests of a mutant until one fails."""
+    began = time.monotonic()
+    sound = tree.read(mutation.path)
+    mutated = mutate(sound, mutation)
+    if mutated is None:
+        raise RunFailed(f"{mutation.name} is no mutant")
+    found = find(mutation)
+    tests = choose_tests(found, mutation.path)
+    result, by = "not run", ""
+    if tests:
+        with tree.changed(mutation.path, mutated):
+            ended = await tree.run_tests(
+                [each.name for each in tests], "-x", within_s=deadline_s(tests)
+            )
+        by = killer_of(ended.code, ended.failed, is_late=ended.is_late)
+        result = "killed" if by else "survived"
+    return Judgement(
+        mutation.name,
+        mutation.occurrence,
+        result,
+        by,
+        len(tests),
+        len(found),
+        round(time.monotonic() - began, 1),
+        change_of(sound, mutated),
+    )
+
+
+def deadline_s(tests: Sequence[TestResult]) -> float:
+    """Return how long the tests may take before the mutant counts as one that hangs."""
+    return _START_S + _SLOWER * sum(each.seconds for each in tests)
+
+
+def killer_of(code: int, failed: Sequence[str], *, is_late: bool) -> str:
+    """Return what killed a mutant by the end of its tests; empty when it survived.
+
+    pytest ends with 0 when all tests passed and with 5 when none was found, as when a name that
+    has a value of the sources in it is another one.
+    """
+    if failed:
+        return failed[0]
+    if is_late:
+        return "time"
+    if code in (0, 5):
+        return ""
+    return "import" if code in (2, 4) else "crash"
+
+
+def read_judgements(path: Path) -> dict[tuple[str, int], Judgement]:
+    """Read the results of earlier runs, by mutant; a line that was cut off is left out."""
+    read = {}
+    for line in path.read_text().splitlines() if path.is_file() else []:
+        with suppress(ValueError, TypeError):
+            judged = Judgement(**json.loads(line))
+            read[judged.mutant, judged.occurrence] = judged
+    return read
+
+
+async def judge_all(
+    tree: MutationTree, drawn: Sequence[Mutation], find: FindTests, kept: Path
+) -> list[Judgement]:
+    """Judge the mutants that no earlier run has judged, and keep each result at once."""
+    known = read_judgements(kept)
+    judged = []
+    for number, mutation in enumerate(drawn, 1):
+        one = known.get((mutation.name, mutation.occurrence))
+        if one is None:
+            one = await judge_mutant(tree, mutation, find)
+            with kept.open("a") as out:
+                out.write(json.dumps(asdict(one)) + "\n")
+            say(f"{number} of {len(drawn)}: {one.result} {one.by} {one.mutant}\n{one.change}")
+        judged.append(one)
+    return judged
+
+
+def find_fatal(found: Sequence[Mutation], tree: MutationTree) -> Mutation:
+    """Find the mutant that every tree has to kill.
+
+    Raises:
+        RunFailed: the sources lack the text that it changes.
+    """
+    path, text, operator = _FATAL
+    lines = tree.read(path).splitlines()
+    for each in found:
+        if each.path == path and each.operator == operator and text in lines[each.line - 1]:
+            return each
+    raise RunFailed(f"the control does not fit {path} any more")
+
+
+async def is_control_caught(
+    tree: MutationTree, fatal: Mutation, find: FindTests, judged: Sequence[Judgement]
+) -> bool:
+    """Whether the fatal mutant is killed, and the sound tree survives the tests that killed."""
+    control = await judge_mutant(tree, fatal, find)
+    say(f"control: {control.result} {control.by}")
+    killers = {each.by for each in judged if each.by.startswith("tests/")}
+    tests = {each.name: each for each in choose_tests(find(fatal), fatal.path)}
+    tests |= {name: TestResult(name, passed=True, seconds=1.0) for name in sorted(killers)}
+    sound = await tree.run_tests(list(tests), within_s=deadline_s([*tests.values()]))
+    say(f"the sound tree: {len(sound.results)} tests, {len(sound.failed)} failed {sound.failed}")
+    return control.is_killed and sound.code == 0 and bool(sound.results)
+
+
+def figures_of(judged: Sequence[Judgement]) -> dict[str, object]:
+    """Count the results; a mutant that no test runs has survived."""
+    survivors = [each for each in judged if not each.is_killed]
+    return {
+        "mutants": len(judged),
+        "killed": len(judged) - len(survivors),
+        "survived": len(survivors),
+        "not_run": sum(each.result == "not run" for each in survivors),
+        "tests_left_out": sum(each.tests < each.of for each in survivors),
+        "survivors": [each.mutant for each in survivors[:_SHOWN]],
+    }
+
+
+def kept_folder() -> Path:
+    """Return the folder of what is kept: WORK, or one of the cache."""
+    return Path(os.environ.get("WORK") or cache_folder() / "mutation").absolute()
+
+
+async def _open_map(tree: MutationTree, work: Path) -> FindTests:
+    tests = TestMap(tree, work)
+    await tests.measure(int(os.environ.get("JOBS", "1")))
+    return tests.find
+
+
+async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
+    """Draw the mutants and judge them; return whether enough are killed, and the counts."""
+    began = time.monotonic()
+    count = _QUICK_COUNT if is_quick else int(os.environ.get("COUNT", "200"))
+    least = int(os.environ.get("MIN_KILLED", "0"))
+    with scratch_folder("fbx-mutation-") as folder:
+        tree = MutationTree.copy(subfolder(folder, "tree"), os.environ.get("TESTS_AT", ""))
+        work = folder / "work" if is_quick else kept_folder() / tree.digest()
+        work.mkdir(parents=True, exist_ok=True)
+        found = find_all_mutations(tree.folder)
+        drawn = draw_mutations(
+            found,
+            count=count,
+            seed=int(os.environ.get("SEED", "1")),
+            is_valid=lambda each: mutate(tree.read(each.path), each) is not None,
+        )
+        say(f"{len(drawn)} mutants out of {len(found)} mutations; results are in {work}")
+        find = partial(find_by_import, tree) if is_quick else await _open_map(tree, work)
+        judged = await judge_all(tree, drawn, find, work / "mutants.jsonl")
+        is_caught = await is_control_caught(tree, find_fatal(found, tree), find, judged)
+    figures = figures_of(judged)
+    killed = sum(each.is_killed for each in judged)
+    return is_caught and killed >= least, {
+        **figures,
+        "tests_by": "import" if is_quick else "line",
+        "control_caught": is_caught,
+        "seconds": round(time.monotonic() - began),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(run_and_report(prove))

@@ -1,0 +1,209 @@
+"""The tests that may kill a mutant: those that run its line, or those that import its module."""
+
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from e2e.machine import RunFailed, say
+from prove.mutation_draw import Mutation
+from prove.mutation_syntax import ModuleSyntax
+from prove.mutation_tree import MutationTree, TestResult, read_results, write_results
+
+LEVELS: Final = ("unit", "property", "store", "integration", "api", "adversarial", "e2e")
+MOST_OF_LEVEL: Final = 20  # tests that a mutant meets
+MOST_S: Final = 60.0  # of them together, as measured
+QUICK_LEVELS: Final = LEVELS[:2]
+QUICK_MODULES: Final = 5
+_LEVEL_S: Final = 3_600.0  # in which a level is measured
+_WORD: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+# what a process measures that a test starts is that test's
+_MEASURING: Final = """[run]
+source = farebox
+relative_files = true
+parallel = true
+patch = _exit
+sigterm = true
+context = ${PYTEST_CURRENT_TEST-}
+data_file = DATA
+"""
+
+FindTests = Callable[[Mutation], Sequence[TestResult]]
+
+
+def choose_tests(tests: Iterable[TestResult], path: str) -> list[TestResult]:
+    """Choose the tests that a mutant of the module meets, in their order.
+
+    The cheapest level comes first, in it the tests that are named after the module, those of its
+    package, and the quick ones. No level has more than `MOST_OF_LEVEL`, and all together no more
+    than `MOST_S` seconds, except for a first one that takes longer.
+    """
+    chosen: list[TestResult] = []
+    counts: defaultdict[str, int] = defaultdict(int)
+    left_s = MOST_S
+    for test in sorted(tests, key=lambda each: (*_distance(each.name, path), each.seconds)):
+        level = _level_of(test.name)
+        if counts[level] < MOST_OF_LEVEL and (test.seconds <= left_s or not chosen):
+            chosen.append(test)
+            counts[level] += 1
+            left_s -= test.seconds
+    return chosen
+
+
+def _level_of(test: str) -> str:
+    return test.split("/")[1]
+
+
+def _distance(test: str, path: str) -> tuple[int, bool, bool]:
+    file = Path(test.partition("::")[0])
+    is_named = file.stem == f"test_{Path(path).stem}"
+    is_of_package = path.split("/")[2] in (*file.parts, *file.stem.split("_"))
+    return LEVELS.index(_level_of(test)), not is_named, not is_of_package
+
+
+def find_by_import(tree: MutationTree, mutation: Mutation) -> list[TestResult]:
+    """Find a few modules of quick tests that import the mutant's module; they have no times."""
+    parts = Path(mutation.path).with_suffix("").parts[1:]
+    package, name = ".".join(parts[:-1]), parts[-1]
+    imports = re.compile(
+        rf"^(from|import) {re.escape('.'.join(parts))}\b"
+        rf"|^from {re.escape(package)} import \(?[^)\n]*\b{name}\b",
+        re.MULTILINE,
+    )
+    found = [
+        TestResult(path.relative_to(tree.folder).as_posix(), passed=True, seconds=0.0)
+        for level in QUICK_LEVELS
+        for path in sorted((tree.folder / "tests" / level).rglob("test_*.py"))
+        if imports.search(path.read_text())
+    ]
+    return choose_tests(found, mutation.path)[:QUICK_MODULES]
+
+
+class TestMap:
+    """Which tests run which lines, as coverage has measured it."""
+
+    __test__ = False
+
+    def __init__(self, tree: MutationTree, work: Path) -> None:
+        self._tree, self._work = tree, work
+        self._contexts: dict[str, dict[int, set[str]]] = {}
+
+    async def measure(self, workers: int) -> None:
+        """Run every level under coverage, unless an earlier run has.
+
+        Raises:
+            RunFailed: a level did not run to its end.
+        """
+        for level in LEVELS:
+            if not (self._tree.folder / "tests" / level).is_dir():
+                continue
+            if not (self._work / f"{level}.coverage").is_file():
+                say(f"which lines each of tests/{level} runs (once for these sources and tests)")
+                await self._measure_level(level, workers)
+        if not self.tests:
+            raise RunFailed("no test passes with these sources")
+
+    async def _measure_level(self, level: str, workers: int) -> None:
+        data, settings = (self._tree.folder / f"{level}.{end}" for end in ("coverage", "rc"))
+        settings.write_text(_MEASURING.replace("DATA", str(data)))
+        spread = ("-p", "xdist.plugin", "-n", str(workers), "--dist", "loadfile")
+        ended = await self._tree.run_tests(
+            [f"tests/{level}"],
+            *("-p", "pytest_cov.plugin", "--cov", f"--cov-config={settings}"),
+            *("--cov-context=test", "--cov-report="),
+            *(spread if workers > 1 else ()),
+            within_s=_LEVEL_S,
+            environment={"MUTATION_COVERAGE": str(settings)},
+        )
+        if ended.code not in (0, 1) or not data.is_file():
+            shutil.copy(self._tree.folder / "output", self._work / f"{level}.output")
+            raise RunFailed(f"tests/{level} did not run: see {self._work / f'{level}.output'}")
+        if ended.failed:
+            say(f"{len(ended.failed)} tests fail and judge no mutant: {' '.join(ended.failed[:5])}")
+        write_results(self._work / f"{level}.jsonl", ended.results)
+        shutil.move(data, self._work / f"{level}.coverage")
+
+    @cached_property
+    def tests(self) -> dict[str, TestResult]:
+        """The tests that passed, by name."""
+        results = (each for level in LEVELS for each in read_results(self._work / f"{level}.jsonl"))
+        return {each.name: each for each in results if each.passed}
+
+    def find(self, mutation: Mutation) -> list[TestResult]:
+        """Find the tests that run the line of a mutant; none when no test does.
+
+        A line that runs at import counts as run where something runs that it defines, or a line
+        that names it.
+        """
+        syntax = self._syntaxes[mutation.path]
+        if mutation.line in syntax.function_lines:
+            contexts = self._contexts_of(mutation.path)
+            names = contexts.get(mutation.line) or set().union(
+                *(contexts.get(line, set()) for line in syntax.statement_lines(mutation.line))
+            )
+        else:
+            names = self._run_users(mutation.path, mutation.line)
+        return [self.tests[name] for name in sorted(names) if name in self.tests]
+
+    def _run_users(self, path: str, line: int) -> set[str]:
+        """Find the tests that run what a line defines, directly or by other definitions."""
+        found: set[str] = set()
+        left, seen = [(path, line)], {(path, line)}
+        while left:
+            path, line = left.pop()
+            definition = self._syntaxes[path].definition(line)
+            places = {(path, each) for each in definition.lines}
+            for name in definition.names:
+                users = self._users[name]
+                places |= {each for each in users if each[0] == path or not name.startswith("_")}
+            for place in places - seen:
+                seen.add(place)
+                if place[1] in self._syntaxes[place[0]].function_lines:
+                    found |= self._contexts_of(place[0]).get(place[1], set())
+                else:
+                    left.append(place)
+        return found
+
+    @cached_property
+    def _syntaxes(self) -> dict[str, ModuleSyntax]:
+        paths = sorted((self._tree.folder / "src" / "farebox").rglob("*.py"))
+        names = [path.relative_to(self._tree.folder).as_posix() for path in paths]
+        return {name: ModuleSyntax(self._tree.read(name)) for name in names}
+
+    @cached_property
+    def _users(self) -> defaultdict[str, set[tuple[str, int]]]:
+        """The lines that have a word, by the word."""
+        users: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
+        for path in self._syntaxes:
+            for number, line in enumerate(self._tree.read(path).splitlines(), 1):
+                for word in _WORD.findall(line.partition("#")[0]):
+                    users[word].add((path, number))
+        return users
+
+    def _contexts_of(self, path: str) -> dict[int, set[str]]:
+        """Return the names of the tests that run each line of a module."""
+        from coverage import CoverageData
+
+        if path in self._contexts:
+            return self._contexts[path]
+        lines: defaultdict[int, set[str]] = defaultdict(set)
+        for level in LEVELS:
+            if not (measured := self._work / f"{level}.coverage").is_file():
+                continue
+            data = CoverageData(str(measured))
+            data.read()
+            for line, contexts in data.contexts_by_lineno(path).items():
+                lines[line] |= {name for each in contexts if (name := name_of_context(each))}
+            data.close()
+        self._contexts[path] = dict(lines)
+        return self._contexts[path]
+
+
+def name_of_context(context: str) -> str:
+    """Return the name of the test: pytest-cov adds `|run`, and pytest ` (call)` for processes."""
+    if " (" in context and context.endswith(")"):
+        return context.rpartition(" (")[0]
+    return context.rpartition("|")[0]
