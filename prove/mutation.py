@@ -24,13 +24,14 @@ from typing import Final
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from e2e.report import run_and_report
 from farebox.local.devnet_binary import cache_folder
-from prove.mutation_draw import Mutation, draw_mutations, find_all_mutations, mutate
+from prove.mutation_draw import Mutant, Mutation, draw_mutants, find_all_mutations, mutate
 from prove.mutation_tests import FindTests, TestMap, choose_tests, find_by_import
 from prove.mutation_tree import MutationTree, TestResult
 
 _QUICK_COUNT: Final = 6
 _START_S: Final = 120.0  # until the first test runs, on a busy machine
 _SLOWER: Final = 4.0  # than measured, before a mutant counts as one that hangs
+_KILLER_S: Final = 10.0  # for one of the tests that killed, which are run once more
 _SHOWN: Final = 20
 _FATAL: Final = (  # a payment of another amount than asked for
     "src/farebox/facilitator/verification/verdict.py",
@@ -68,18 +69,16 @@ def change_of(sound: str, mutated: str) -> str:
     return "\n".join(line for line in lines if line[:3] not in ("---", "+++") and line[0] != "@")
 
 
-async def judge_mutant(tree: MutationTree, mutation: Mutation, find: FindTests) -> Judgement:
+async def judge_mutant(tree: MutationTree, mutant: Mutant, find: FindTests) -> Judgement:
     """Run the tests of a mutant until one fails."""
     began = time.monotonic()
-    sound = tree.read(mutation.path)
-    mutated = mutate(sound, mutation)
-    if mutated is None:
-        raise RunFailed(f"{mutation.name} is no mutant")
+    mutation = mutant.mutation
+    change = change_of(tree.read(mutation.path), mutant.text)
     found = find(mutation)
     tests = choose_tests(found, mutation.path)
     result, by = "not run", ""
     if tests:
-        with tree.changed(mutation.path, mutated):
+        with tree.changed(mutation.path, mutant.text):
             ended = await tree.run_tests(
                 [each.name for each in tests], "-x", within_s=deadline_s(tests)
             )
@@ -93,7 +92,7 @@ async def judge_mutant(tree: MutationTree, mutation: Mutation, find: FindTests) 
         len(tests),
         len(found),
         round(time.monotonic() - began, 1),
-        change_of(sound, mutated),
+        change,
     )
 
 
@@ -128,15 +127,15 @@ def read_judgements(path: Path) -> dict[tuple[str, int], Judgement]:
 
 
 async def judge_all(
-    tree: MutationTree, drawn: Sequence[Mutation], find: FindTests, kept: Path
+    tree: MutationTree, drawn: Sequence[Mutant], find: FindTests, kept: Path
 ) -> list[Judgement]:
     """Judge the mutants that no earlier run has judged, and keep each result at once."""
     known = read_judgements(kept)
     judged = []
-    for number, mutation in enumerate(drawn, 1):
-        one = known.get((mutation.name, mutation.occurrence))
+    for number, mutant in enumerate(drawn, 1):
+        one = known.get((mutant.mutation.name, mutant.mutation.occurrence))
         if one is None:
-            one = await judge_mutant(tree, mutation, find)
+            one = await judge_mutant(tree, mutant, find)
             with kept.open("a") as out:
                 out.write(json.dumps(asdict(one)) + "\n")
             say(f"{number} of {len(drawn)}: {one.result} {one.by} {one.mutant}\n{one.change}")
@@ -144,8 +143,8 @@ async def judge_all(
     return judged
 
 
-def find_fatal(found: Sequence[Mutation], tree: MutationTree) -> Mutation:
-    """Find the mutant that every tree has to kill.
+def make_fatal(tree: MutationTree, found: Sequence[Mutation]) -> Mutant:
+    """Make the mutant that every tree has to kill.
 
     Raises:
         RunFailed: the sources lack the text that it changes.
@@ -154,19 +153,20 @@ def find_fatal(found: Sequence[Mutation], tree: MutationTree) -> Mutation:
     lines = tree.read(path).splitlines()
     for each in found:
         if each.path == path and each.operator == operator and text in lines[each.line - 1]:
-            return each
+            return Mutant(each, mutate(tree.read(path), each) or "")
     raise RunFailed(f"the control does not fit {path} any more")
 
 
 async def is_control_caught(
-    tree: MutationTree, fatal: Mutation, find: FindTests, judged: Sequence[Judgement]
+    tree: MutationTree, fatal: Mutant, find: FindTests, judged: Sequence[Judgement]
 ) -> bool:
     """Whether the fatal mutant is killed, and the sound tree survives the tests that killed."""
     control = await judge_mutant(tree, fatal, find)
     say(f"control: {control.result} {control.by}")
+    path = fatal.mutation.path
+    tests = {each.name: each for each in choose_tests(find(fatal.mutation), path)}
     killers = {each.by for each in judged if each.by.startswith("tests/")}
-    tests = {each.name: each for each in choose_tests(find(fatal), fatal.path)}
-    tests |= {name: TestResult(name, passed=True, seconds=1.0) for name in sorted(killers)}
+    tests |= {name: TestResult(name, passed=True, seconds=_KILLER_S) for name in sorted(killers)}
     sound = await tree.run_tests(list(tests), within_s=deadline_s([*tests.values()]))
     say(f"the sound tree: {len(sound.results)} tests, {len(sound.failed)} failed {sound.failed}")
     return control.is_killed and sound.code == 0 and bool(sound.results)
@@ -190,8 +190,10 @@ def kept_folder() -> Path:
     return Path(os.environ.get("WORK") or cache_folder() / "mutation").absolute()
 
 
-async def _open_map(tree: MutationTree, work: Path) -> FindTests:
-    tests = TestMap(tree, work)
+async def _open_finder(tree: MutationTree, *, is_quick: bool) -> FindTests:
+    if is_quick:
+        return partial(find_by_import, tree)
+    tests = TestMap(tree, kept_folder())
     await tests.measure(int(os.environ.get("JOBS", "1")))
     return tests.find
 
@@ -199,27 +201,28 @@ async def _open_map(tree: MutationTree, work: Path) -> FindTests:
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """Draw the mutants and judge them; return whether enough are killed, and the counts."""
     began = time.monotonic()
-    count = _QUICK_COUNT if is_quick else int(os.environ.get("COUNT", "200"))
-    least = int(os.environ.get("MIN_KILLED", "0"))
+    count, seed, least = (
+        int(os.environ.get(*each))
+        for each in (("COUNT", "200"), ("SEED", "1"), ("MIN_KILLED", "0"))
+    )
     with scratch_folder("fbx-mutation-") as folder:
         tree = MutationTree.copy(subfolder(folder, "tree"), os.environ.get("TESTS_AT", ""))
-        work = folder / "work" if is_quick else kept_folder() / tree.digest()
+        work = folder / "work" if is_quick else kept_folder() / tree.digest("src", "tests")
         work.mkdir(parents=True, exist_ok=True)
         found = find_all_mutations(tree.folder)
-        drawn = draw_mutations(
+        drawn = draw_mutants(
             found,
-            count=count,
-            seed=int(os.environ.get("SEED", "1")),
-            is_valid=lambda each: mutate(tree.read(each.path), each) is not None,
+            count=_QUICK_COUNT if is_quick else count,
+            seed=seed,
+            mutate=lambda each: mutate(tree.read(each.path), each),
         )
         say(f"{len(drawn)} mutants out of {len(found)} mutations; results are in {work}")
-        find = partial(find_by_import, tree) if is_quick else await _open_map(tree, work)
+        find = await _open_finder(tree, is_quick=is_quick)
         judged = await judge_all(tree, drawn, find, work / "mutants.jsonl")
-        is_caught = await is_control_caught(tree, find_fatal(found, tree), find, judged)
-    figures = figures_of(judged)
+        is_caught = await is_control_caught(tree, make_fatal(tree, found), find, judged)
     killed = sum(each.is_killed for each in judged)
     return is_caught and killed >= least, {
-        **figures,
+        **figures_of(judged),
         "tests_by": "import" if is_quick else "line",
         "control_caught": is_caught,
         "seconds": round(time.monotonic() - began),

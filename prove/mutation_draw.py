@@ -41,6 +41,14 @@ class Mutation:
         return f"{self.path}:{self.line} {self.operator}"
 
 
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A mutation, and the text of its module with it."""
+
+    mutation: Mutation
+    text: str
+
+
 @cache
 def _operators() -> dict[str, Any]:
     """Return cosmic-ray's operators that need no argument, which would be the names to change."""
@@ -101,31 +109,36 @@ def mutate(text: str, mutation: Mutation) -> str | None:
     return str(mutated) if is_other else None
 
 
-def draw_mutations(
-    found: Iterable[Mutation], *, count: int, seed: int, is_valid: Callable[[Mutation], bool]
-) -> list[Mutation]:
-    """Draw `count` mutations: one line out of each of as many equal parts of all lines.
+def draw_mutants(
+    found: Iterable[Mutation],
+    *,
+    count: int,
+    seed: int,
+    mutate: Callable[[Mutation], str | None],
+) -> list[Mutant]:
+    """Draw `count` mutants: one line out of each of as many equal parts of all lines.
 
-    A line has one mutation at most, however many operators fit it. A part without a valid one is
-    left out.
+    A line has one mutant at most, however many operators fit it. `mutate` returns the text of a
+    mutant, or None when the mutation makes no other program; a part without any is left out.
     """
     chance = random.Random(seed)
     lines = [list(each) for _, each in groupby(sorted(found), key=lambda m: (m.path, m.line))]
     count = min(count, len(lines))
-    bounds = [number * len(lines) // count for number in range(count + 1)] if count else [0]
-    drawn = []
-    for begin, end in pairwise(bounds):
-        drawn += _draw_one(lines[begin:end], chance, is_valid)
-    return drawn
+    bounds = [number * len(lines) // count for number in range(count + 1)] if count else []
+    return [
+        mutant
+        for begin, end in pairwise(bounds)
+        for mutant in _draw_one(lines[begin:end], chance, mutate)
+    ]
 
 
 def _draw_one(
     lines: Sequence[Sequence[Mutation]],
     chance: random.Random,
-    is_valid: Callable[[Mutation], bool],
-) -> list[Mutation]:
+    mutate: Callable[[Mutation], str | None],
+) -> list[Mutant]:
     for line in chance.sample(lines, len(lines)):
         for mutation in chance.sample(line, len(line)):
-            if is_valid(mutation):
-                return [mutation]
+            if (text := mutate(mutation)) is not None:
+                return [Mutant(mutation, text)]
     return []

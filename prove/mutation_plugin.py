@@ -1,8 +1,8 @@
 """A plugin of pytest for the proof of mutations: runs the tests of a list, and writes results.
 
 MUTATION_RESULTS is the file of the results, a JSON object a line. MUTATION_TESTS is a file with the
-names of the tests and of the modules of tests to run; without it all are. MUTATION_COVERAGE is the configuration with which
-the processes that a test starts measure what they run.
+names of the tests and of the modules of tests to run; without it all are. MUTATION_COVERAGE is the
+configuration with which the processes that a test starts measure what they run.
 """
 
 import json

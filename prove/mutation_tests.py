@@ -18,6 +18,7 @@ MOST_OF_LEVEL: Final = 20  # tests that a mutant meets
 MOST_S: Final = 60.0  # of them together, as measured
 QUICK_LEVELS: Final = LEVELS[:2]
 QUICK_MODULES: Final = 5
+_SHARED: Final = ("tests/conftest.py", "tests/support")
 _LEVEL_S: Final = 3_600.0  # in which a level is measured
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 # what a process measures that a test starts is that test's
@@ -70,7 +71,7 @@ def find_by_import(tree: MutationTree, mutation: Mutation) -> list[TestResult]:
     package, name = ".".join(parts[:-1]), parts[-1]
     imports = re.compile(
         rf"^(from|import) {re.escape('.'.join(parts))}\b"
-        rf"|^from {re.escape(package)} import \(?[^)\n]*\b{name}\b",
+        rf"|^from {re.escape(package)} import ([^(\n]*|\([^)]*)\b{name}\b",
         re.MULTILINE,
     )
     found = [
@@ -83,12 +84,21 @@ def find_by_import(tree: MutationTree, mutation: Mutation) -> list[TestResult]:
 
 
 class TestMap:
-    """Which tests run which lines, as coverage has measured it."""
+    """Which tests run which lines, as coverage has measured it.
+
+    `kept` is the folder of the measurements. Each is of a level, and holds for the sources, the
+    tests of the level and what they share.
+    """
 
     __test__ = False
 
-    def __init__(self, tree: MutationTree, work: Path) -> None:
-        self._tree, self._work = tree, work
+    def __init__(self, tree: MutationTree, kept: Path) -> None:
+        self._tree = tree
+        self._kept = {
+            level: kept / f"{level}-{tree.digest('src', *_SHARED, f'tests/{level}')}"
+            for level in LEVELS
+            if (tree.folder / "tests" / level).is_dir()
+        }
         self._contexts: dict[str, dict[int, set[str]]] = {}
 
     async def measure(self, workers: int) -> None:
@@ -97,16 +107,14 @@ class TestMap:
         Raises:
             RunFailed: a level did not run to its end.
         """
-        for level in LEVELS:
-            if not (self._tree.folder / "tests" / level).is_dir():
-                continue
-            if not (self._work / f"{level}.coverage").is_file():
-                say(f"which lines each of tests/{level} runs (once for these sources and tests)")
-                await self._measure_level(level, workers)
+        for level, kept in self._kept.items():
+            if not kept.with_suffix(".coverage").is_file():
+                say(f"measuring which lines each of tests/{level} runs")
+                await self._measure_level(level, kept, workers)
         if not self.tests:
             raise RunFailed("no test passes with these sources")
 
-    async def _measure_level(self, level: str, workers: int) -> None:
+    async def _measure_level(self, level: str, kept: Path, workers: int) -> None:
         data, settings = (self._tree.folder / f"{level}.{end}" for end in ("coverage", "rc"))
         settings.write_text(_MEASURING.replace("DATA", str(data)))
         spread = ("-p", "xdist.plugin", "-n", str(workers), "--dist", "loadfile")
@@ -119,24 +127,24 @@ class TestMap:
             environment={"MUTATION_COVERAGE": str(settings)},
         )
         if ended.code not in (0, 1) or not data.is_file():
-            shutil.copy(self._tree.folder / "output", self._work / f"{level}.output")
-            raise RunFailed(f"tests/{level} did not run: see {self._work / f'{level}.output'}")
+            shutil.copy(self._tree.folder / "output", kept.with_suffix(".output"))
+            raise RunFailed(f"tests/{level} did not run: see {kept.with_suffix('.output')}")
         if ended.failed:
             say(f"{len(ended.failed)} tests fail and judge no mutant: {' '.join(ended.failed[:5])}")
-        write_results(self._work / f"{level}.jsonl", ended.results)
-        shutil.move(data, self._work / f"{level}.coverage")
+        write_results(kept.with_suffix(".jsonl"), ended.results)
+        shutil.move(data, kept.with_suffix(".coverage"))
 
     @cached_property
     def tests(self) -> dict[str, TestResult]:
         """The tests that passed, by name."""
-        results = (each for level in LEVELS for each in read_results(self._work / f"{level}.jsonl"))
-        return {each.name: each for each in results if each.passed}
+        paths = [kept.with_suffix(".jsonl") for kept in self._kept.values()]
+        return {each.name: each for path in paths for each in read_results(path) if each.passed}
 
     def find(self, mutation: Mutation) -> list[TestResult]:
         """Find the tests that run the line of a mutant; none when no test does.
 
-        A line that runs at import counts as run where something runs that it defines, or a line
-        that names it.
+        A line that runs at import counts as run where something runs that it defines, or else
+        where a line runs that names what it defines, or else what that line defines.
         """
         syntax = self._syntaxes[mutation.path]
         if mutation.line in syntax.function_lines:
@@ -149,23 +157,29 @@ class TestMap:
         return [self.tests[name] for name in sorted(names) if name in self.tests]
 
     def _run_users(self, path: str, line: int) -> set[str]:
-        """Find the tests that run what a line defines, directly or by other definitions."""
+        """Find the tests that run what a line defines: by its own lines, or the nearest users."""
         found: set[str] = set()
-        left, seen = [(path, line)], {(path, line)}
-        while left:
-            path, line = left.pop()
-            definition = self._syntaxes[path].definition(line)
-            places = {(path, each) for each in definition.lines}
-            for name in definition.names:
-                users = self._users[name]
-                places |= {each for each in users if each[0] == path or not name.startswith("_")}
-            for place in places - seen:
-                seen.add(place)
-                if place[1] in self._syntaxes[place[0]].function_lines:
-                    found |= self._contexts_of(place[0]).get(place[1], set())
-                else:
-                    left.append(place)
+        nearest = {(path, line)}
+        seen = set(nearest)
+        while nearest and not found:
+            places = {place for each in nearest for place in self._places_of(*each)} - seen
+            seen |= places
+            running = {each for each in places if each[1] in self._syntaxes[each[0]].function_lines}
+            for module, number in running:
+                found |= self._contexts_of(module).get(number, set())
+            nearest = places - running
         return found
+
+    def _places_of(self, path: str, line: int) -> set[tuple[str, int]]:
+        """Find the lines of the functions that a line defines, and those that name them."""
+        definition = self._syntaxes[path].definition(line)
+        named = {
+            place
+            for name in definition.names
+            for place in self._users[name]
+            if place[0] == path or not name.startswith("_")
+        }
+        return named | {(path, each) for each in definition.lines}
 
     @cached_property
     def _syntaxes(self) -> dict[str, ModuleSyntax]:
@@ -190,10 +204,8 @@ class TestMap:
         if path in self._contexts:
             return self._contexts[path]
         lines: defaultdict[int, set[str]] = defaultdict(set)
-        for level in LEVELS:
-            if not (measured := self._work / f"{level}.coverage").is_file():
-                continue
-            data = CoverageData(str(measured))
+        for kept in self._kept.values():
+            data = CoverageData(str(kept.with_suffix(".coverage")))
             data.read()
             for line, contexts in data.contexts_by_lineno(path).items():
                 lines[line] |= {name for each in contexts if (name := name_of_context(each))}

@@ -22,7 +22,12 @@ _STOP_S: Final = 20.0
 _MEMORY_KIB: Final = str(4 * 1024 * 1024)  # a mutant may make a list that never ends
 # to load every plugin that is installed takes a second more
 _PLUGINS: Final = ("pytest_asyncio.plugin", "_hypothesis_pytestplugin", "prove.mutation_plugin")
-_SETTINGS: Final = ("PYTEST_ADDOPTS", "PYTHONDONTWRITEBYTECODE", "COUNT", "SEED", "WORK")
+_NOT_GIVEN: Final = frozenset(
+    (
+        *("COUNT", "SEED", "WORK", "QUICK", "TESTS_AT", "JOBS", "MIN_KILLED"),
+        *("PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTHONDONTWRITEBYTECODE"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +74,9 @@ def write_results(path: Path, results: Sequence[TestResult]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines))
 
 
-def _git(*arguments: str) -> bytes:
+def _git(root: Path, *arguments: str) -> bytes:
     try:
-        return subprocess.run(("git", *arguments), cwd=ROOT, check=True, capture_output=True).stdout
+        return subprocess.run(("git", *arguments), cwd=root, check=True, capture_output=True).stdout
     except (OSError, subprocess.CalledProcessError) as fault:
         said = getattr(fault, "stderr", b"").decode(errors="replace").strip()
         raise RunFailed(f"git {arguments[0]} failed: {said or fault}") from fault
@@ -85,29 +90,30 @@ class MutationTree:
         self._runs = 0
 
     @classmethod
-    def copy(cls, folder: Path, tests_at: str) -> "MutationTree":
+    def copy(cls, folder: Path, tests_at: str = "", *, root: Path = ROOT) -> "MutationTree":
         """Copy the files of the checkout as they are, and the tests of a commit if one is named.
 
         Raises:
             RunFailed: git does not know the commit.
         """
-        listed = _git("ls-files", "-z", "--cached", "--others", "--exclude-standard").decode()
-        for name in filter(None, listed.split("\0")):
-            if (ROOT / name).is_file() and not (tests_at and name.startswith("tests/")):
+        known = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        for name in filter(None, known.decode().split("\0")):
+            if (root / name).is_file() and not (tests_at and name.startswith("tests/")):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, folder / name)
-        if (ROOT / _BUILT).is_dir():
-            shutil.copytree(ROOT / _BUILT, folder / _BUILT)
+                shutil.copy2(root / name, folder / name)
+        if (root / _BUILT).is_dir():
+            shutil.copytree(root / _BUILT, folder / _BUILT)
         if tests_at:
-            packed = _git("archive", "--format=tar", tests_at, "tests")
+            packed = _git(root, "archive", "--format=tar", tests_at, "tests")
             subprocess.run(("tar", "-xf", "-"), cwd=folder, input=packed, check=True)
         return cls(folder)
 
-    def digest(self) -> str:
-        """Return what stands for the contents of sources and tests."""
+    def digest(self, *names: str) -> str:
+        """Return what stands for the contents of these files and folders."""
         total = hashlib.sha256()
-        for name in ("src", "tests"):
-            for path in sorted((self.folder / name).rglob("*")):
+        for name in names:
+            place = self.folder / name
+            for path in [place] if place.is_file() else sorted(place.rglob("*")):
                 if path.is_file() and path.suffix != ".pyc" and _BUILT not in path.as_posix():
                     total.update(path.relative_to(self.folder).as_posix().encode() + b"\0")
                     total.update(hashlib.sha256(path.read_bytes()).digest())
@@ -146,7 +152,7 @@ class MutationTree:
         listed.write_text("\n".join(tests))
         options = [part for name in _PLUGINS for part in ("-p", name)]
         options += ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--hypothesis-seed=1"]
-        given = {name: value for name, value in os.environ.items() if name not in _SETTINGS}
+        given = {name: value for name, value in os.environ.items() if name not in _NOT_GIVEN}
         given |= {
             "PYTHONPATH": os.pathsep.join([str(self.folder / "src"), str(self.folder)]),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
