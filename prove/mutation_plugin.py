@@ -13,27 +13,25 @@ import pytest
 
 
 class ResultRecorder:
-    """Writes name, result and seconds of each test as it ends."""
+    """Writes name, result and seconds of each test as it ends, unless it was skipped."""
 
     def __init__(self, results: Path) -> None:
         self._out = results.open("a")
         self._seconds: dict[str, float] = {}
-        self._passed: dict[str, bool] = {}
+        self._outcomes: dict[str, set[str]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Sum the phases of a test; the last one ends it."""
         name = report.nodeid
         self._seconds[name] = self._seconds.get(name, 0.0) + report.duration
-        self._passed[name] = self._passed.get(name, True) and report.outcome == "passed"
+        self._outcomes.setdefault(name, set()).add(report.outcome)
         if report.when != "teardown":
             return
-        ended = {
-            "test": name,
-            "passed": self._passed.pop(name),
-            "seconds": round(self._seconds.pop(name), 3),
-        }
-        self._out.write(json.dumps(ended) + "\n")
-        self._out.flush()
+        seconds, outcomes = round(self._seconds.pop(name), 3), self._outcomes.pop(name)
+        if "failed" in outcomes or "skipped" not in outcomes:
+            ended = {"test": name, "passed": "failed" not in outcomes, "seconds": seconds}
+            self._out.write(json.dumps(ended) + "\n")
+            self._out.flush()
 
 
 def pytest_configure(config: pytest.Config) -> None:

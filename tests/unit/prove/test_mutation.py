@@ -54,6 +54,7 @@ def test_price_of_one_is_one():
 def test_wait_ends():
     assert wait_for(1) == 1
 """
+SKIPPED = "import pytest\n\ndef test_nothing():\n    pytest.skip()\n"
 TEST = "tests/unit/gateway/test_price.py"
 DOUBLE = f"{TEST}::test_price_of_many_is_double"
 ONE = f"{TEST}::test_price_of_one_is_one"
@@ -76,7 +77,7 @@ def tree(tmp_path: Path) -> MutationTree:
         "src/farebox/gateway/__init__.py": "",
         MODULE: TEXT,
         TEST: TESTS,
-        "tests/unit/gateway/test_other.py": "def test_nothing():\n    pass\n",
+        "tests/unit/gateway/test_other.py": SKIPPED,
         "prove/__init__.py": "",
     }
     for name, text in files.items():
@@ -271,8 +272,10 @@ async def test_mutant_that_hangs_is_killed_by_time_and_one_that_cannot_be_import
     with tree.changed(MODULE, mutant(1, "3", "None + 3").text):
         ended = await tree.run_tests([ONE], "-x", within_s=60)
     assert killer_of(ended.code, ended.failed, is_late=ended.is_late) == "import"
-    ended = await tree.run_tests([ONE, f"{TEST}::test_of_another_name"], within_s=60)
+    names = [ONE, f"{TEST}::test_of_another_name", "tests/unit/gateway/test_other.py"]
+    ended = await tree.run_tests(names, within_s=60)  # the last one is skipped
     assert [each.name for each in ended.results] == [ONE]
+    assert killer_of(ended.code, ended.failed, is_late=ended.is_late) == ""
     assert killer_of(-9, [], is_late=False) == "crash"
     assert killer_of(5, [], is_late=False) == ""
 
