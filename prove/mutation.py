@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -33,6 +34,7 @@ _START_S: Final = 120.0  # until the first test runs, on a busy machine
 _SLOWER: Final = 4.0  # than measured, before a mutant counts as one that hangs
 _KILLER_S: Final = 10.0  # for one of the tests that killed, which are run once more
 _SHOWN: Final = 20
+_BY: Final = ("time", "import", "crash")  # what kills besides a test that fails
 _FATAL: Final = (  # a payment of another amount than asked for
     "src/farebox/facilitator/verification/verdict.py",
     "(envelope.amount == terms.amount, Reason.WRONG_AMOUNT)",
@@ -105,7 +107,8 @@ def killer_of(code: int, failed: Sequence[str], *, is_late: bool) -> str:
     """Return what killed a mutant by the end of its tests; empty when it survived.
 
     pytest ends with 0 when all tests passed and with 5 when none was found, as when a name that
-    has a value of the sources in it is another one.
+    has a value of the sources in it is another one. Without a test that failed, 1, 2 and 4 say that
+    the tests could not be imported.
     """
     if failed:
         return failed[0]
@@ -113,7 +116,7 @@ def killer_of(code: int, failed: Sequence[str], *, is_late: bool) -> str:
         return "time"
     if code in (0, 5):
         return ""
-    return "import" if code in (2, 4) else "crash"
+    return "import" if code in (1, 2, 4) else "crash"
 
 
 def read_judgements(path: Path) -> dict[tuple[str, int], Judgement]:
@@ -174,10 +177,12 @@ async def is_control_caught(
 
 def figures_of(judged: Sequence[Judgement]) -> dict[str, object]:
     """Count the results; a mutant that no test runs has survived."""
+    kinds = Counter(each.by if each.by in _BY else "test" for each in judged if each.is_killed)
     survivors = [each for each in judged if not each.is_killed]
     return {
         "mutants": len(judged),
         "killed": len(judged) - len(survivors),
+        "killed_by": {kind: kinds[kind] for kind in ("test", *_BY)},
         "survived": len(survivors),
         "not_run": sum(each.result == "not run" for each in survivors),
         "tests_left_out": sum(each.tests < each.of for each in survivors),

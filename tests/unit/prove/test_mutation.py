@@ -254,6 +254,7 @@ async def test_mutants_are_judged_once_and_the_module_is_as_before(
     assert figures_of(judged) == {
         "mutants": 3,
         "killed": 1,
+        "killed_by": {"test": 1, "time": 0, "import": 0, "crash": 0},
         "survived": 2,
         "not_run": 1,
         "tests_left_out": 0,
@@ -269,9 +270,12 @@ async def test_mutant_that_hangs_is_killed_by_time_and_one_that_cannot_be_import
     ):
         ended = await tree.run_tests([WAIT], within_s=1)
     assert killer_of(ended.code, ended.failed, is_late=ended.is_late) == "time"
-    with tree.changed(MODULE, mutant(1, "3", "None + 3").text):
-        ended = await tree.run_tests([ONE], "-x", within_s=60)
-    assert killer_of(ended.code, ended.failed, is_late=ended.is_late) == "import"
+    another = "tests/unit/gateway/test_wait.py"
+    (tree.folder / another).write_text("from farebox.gateway.price import wait_for\n")
+    for names in ([ONE], [ONE, another]):
+        with tree.changed(MODULE, mutant(1, "3", "None + 3").text):
+            ended = await tree.run_tests(names, "-x", within_s=60)
+        assert killer_of(ended.code, ended.failed, is_late=ended.is_late) == "import"
     names = [ONE, f"{TEST}::test_of_another_name", "tests/unit/gateway/test_other.py"]
     ended = await tree.run_tests(names, within_s=60)  # the last one is skipped
     assert [each.name for each in ended.results] == [ONE]
