@@ -132,7 +132,8 @@ class TestMap:
         if ended.failed:
             say(f"{len(ended.failed)} tests fail and judge no mutant: {' '.join(ended.failed[:5])}")
         write_results(kept.with_suffix(".jsonl"), ended.results)
-        shutil.move(data, kept.with_suffix(".coverage"))
+        shutil.copy(data, kept.with_suffix(".partial"))
+        kept.with_suffix(".partial").rename(kept.with_suffix(".coverage"))
 
     @cached_property
     def tests(self) -> dict[str, TestResult]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, RunFailed
+from e2e.machine import ROOT, RunFailed, subfolder
 
 _BUILT: Final = "src/farebox/console_build"  # not in git
 _STOP_S: Final = 20.0
@@ -150,10 +150,12 @@ class MutationTree:
         modules = dict.fromkeys(name.partition("::")[0] for name in tests)
         is_listed = all(name.endswith(".py") for name in modules)
         listed.write_text("\n".join(tests))
+        scratch = subfolder(self.folder, f"{self._runs}.tmp")  # killed tests leave databases here
         options = [part for name in _PLUGINS for part in ("-p", name)]
         options += ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--hypothesis-seed=1"]
         given = {name: value for name, value in os.environ.items() if name not in _NOT_GIVEN}
         given |= {
+            "TMPDIR": str(scratch),
             "PYTHONPATH": os.pathsep.join([str(self.folder / "src"), str(self.folder)]),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "MUTATION_RESULTS": str(results),
@@ -162,7 +164,8 @@ class MutationTree:
         }
         command = (sys.executable, "-m", "pytest", *options, *arguments, *modules)
         code, is_late = await self._run(command, given, within_s)
-        shutil.rmtree(self.folder / ".hypothesis", ignore_errors=True)  # what one mutant failed at
+        for left in (scratch, self.folder / ".hypothesis"):  # the latter: what a mutant failed at
+            shutil.rmtree(left, ignore_errors=True)
         ended = TreeRun(code, read_results(results), is_late)
         for path in (results, listed):
             path.unlink(missing_ok=True)

@@ -270,6 +270,7 @@ async def test_mutant_that_hangs_is_killed_by_time_and_one_that_cannot_be_import
     ):
         ended = await tree.run_tests([WAIT], within_s=1)
     assert killer_of(ended.code, ended.failed, is_late=ended.is_late) == "time"
+    assert {each.name for each in tree.folder.iterdir()} == {"output", "prove", "src", "tests"}
     another = "tests/unit/gateway/test_wait.py"
     (tree.folder / another).write_text("from farebox.gateway.price import wait_for\n")
     for names in ([ONE], [ONE, another]):
