@@ -24,7 +24,7 @@ _MEMORY_KIB: Final = str(4 * 1024 * 1024)  # a mutant may make a list that never
 _PLUGINS: Final = ("pytest_asyncio.plugin", "_hypothesis_pytestplugin", "prove.mutation_plugin")
 _NOT_GIVEN: Final = frozenset(
     (
-        *("COUNT", "SEED", "WORK", "QUICK", "TESTS_AT", "JOBS", "MIN_KILLED"),
+        *("COUNT", "SEED", "WORK", "QUICK", "TESTS_AT", "JOBS"),
         *("PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST", "PYTHONDONTWRITEBYTECODE"),
     )
 )
