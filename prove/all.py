@@ -1,4 +1,6 @@
-"""`make prove PROOF=all`: every proof in turn; all of them have 75 minutes at most.
+"""`make prove PROOF=all`: every proof of the service in turn; all have 75 minutes at most.
+
+That of mutations is none of them: it judges the tests, and takes more than an hour.
 
 QUICK=1 runs the short form of each. The last line names the proofs that failed; exit code 0 when
 none did.
@@ -16,7 +18,6 @@ from e2e.module_run import run_target
 from e2e.report import run_and_report
 
 LONGEST_S: Final = 75 * 60.0  # of all of them; a proof that has not ended by then has failed
-LEFT_OUT: Final = frozenset({"prove.mutation"})  # it takes hours, and judges the tests
 _OF_ONE_CASE: Final = ("CASE", "KIND")
 _RESULTS: Final = {0: "holds", 1: "FAILED", 2: "could not run"}
 
