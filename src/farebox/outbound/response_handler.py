@@ -8,6 +8,7 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
 _READ_BYTES: Final = 256 * 1024
+_CLOSE_S: Final = 5.0  # for the peer to take the rest of a request whose response is whole
 
 
 class LosslessTls(ssl.SSLObject):
@@ -18,6 +19,7 @@ class LosslessTls(ssl.SSLObject):
     """
 
     held: bytearray  # read, and not given to the handler
+    _is_holding = True
 
     def __new__(cls) -> Self:
         """Hold nothing yet; Python makes a TLS object without `__init__`."""
@@ -28,9 +30,14 @@ class LosslessTls(ssl.SSLObject):
     def read(self, size: int = 1024, buffer: Any = None) -> Any:
         """Read a record, and hold its bytes."""
         received = super().read(size, buffer)
-        if buffer is None:
+        if self._is_holding and buffer is None:
             self.held += received
         return received
+
+    def stop_holding(self) -> None:
+        """Hold nothing more: this side has closed, and the loop discards what it reads."""
+        self._is_holding = False
+        self.held.clear()
 
 
 class WholeResponseHandler(ResponseHandler):
@@ -44,6 +51,7 @@ class WholeResponseHandler(ResponseHandler):
     """
 
     _tls: LosslessTls | None = None
+    _aborting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the TLS object of the connection."""
@@ -59,19 +67,20 @@ class WholeResponseHandler(ResponseHandler):
         if data and self._tls is not None:
             self._tls.held.clear()
         super().data_received(data)
-        if self.exception() is not None:
-            self._abort_soon(self.transport)
+        if self.exception() is not None and self.transport is not None:
+            self._loop.call_soon(self.transport.abort)  # not amid what the loop does with `data`
 
     def close(self) -> None:
-        """Close the connection, and do not wait for the peer, which may go on sending."""
-        transport = self.transport
-        super().close()
-        self._abort_soon(transport)
+        """Close the connection, and abort it soon.
 
-    def _abort_soon(self, transport: asyncio.Transport | None) -> None:
-        """Abort once the event loop is done with the bytes that it has read."""
+        The event loop would read for half a minute what a peer goes on sending.
+        """
+        transport = self.transport
+        if self._tls is not None:
+            self._tls.stop_holding()
+        super().close()
         if transport is not None:
-            self._loop.call_soon(transport.abort)
+            self._aborting = self._loop.call_later(_CLOSE_S, transport.abort)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Parse the bytes that are left, then fail the body unless it is complete.
@@ -79,7 +88,8 @@ class WholeResponseHandler(ResponseHandler):
         The buffers of socket and TLS hold some 100 KB at most. In chunks of one byte those take
         ten times as much memory until they are read.
         """
-        if self.transport is None:  # this side has closed: nobody reads the rest
+        if self._aborting is not None:  # this side has closed: nobody reads the rest
+            self._aborting.cancel()
             super().connection_lost(exc)
             return
         self._parse()
