@@ -19,11 +19,11 @@ import aiohttp
 from bench.cores import Cores, divide_cores
 from bench.measure import Requests, Rounds, load, per_second
 from bench.payloads import Terms, broken_xdr_body
-from e2e.machine import RunFailed, ServedNetwork, our_service, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
 from farebox.local.gateway_settings import operator_setting
+from testing.machine import RunFailed, ServedNetwork, our_service, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 MOST_MS: Final = 1.0
 _WARM_S: Final = 1.0

@@ -18,9 +18,9 @@ from bench.cores import Cores, divide_cores
 from bench.settle_drive import Load, sustained
 from bench.settle_run import Run
 from bench.settle_setup import CADENCE_S, open_settle_setup
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.postgres import EmbeddedPostgres
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 _WORKING: Final = 60  # plans that are always due
 _RUNS: Final = 500  # of each of them: more than the bench takes

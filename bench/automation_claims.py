@@ -14,13 +14,13 @@ import procrastinate
 
 from bench.automation_rows import fill_jobs, fill_plans, reset_jobs, reset_plans
 from bench.cores import Cores
-from e2e.machine import RunFailed, say
 from farebox.automation.execution.scheduler import BATCH, LEASE
 from farebox.automation.runs import claim_store
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
+from testing.machine import RunFailed, say
 
 FEW: Final = 1_000  # stored plans, all of them due
 MANY: Final = 100_000

@@ -14,14 +14,14 @@ from stellar_sdk import Keypair, SorobanServer, scval
 
 from bench.automation_rows import fill_plans
 from bench.settle_setup import MeasuredFacilitator, SettleSetup
-from e2e.automation_plans import EVERY, draft_plan, keeper_calls, start_plan
-from e2e.contracts import ask_friendbot, deploy_contract
-from e2e.machine import ROOT, RunFailed, say
 from farebox.app.vault_services import automation_sealers
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.vault.master_keys import MasterKeys, read_master_keys
+from testing.automation_plans import EVERY, draft_plan, keeper_calls, start_plan
+from testing.contracts import ask_friendbot, deploy_contract
+from testing.machine import ROOT, RunFailed, say
 
 CHANNELS: Final = 19
 _KEEPER: Final = ROOT / "contracts" / "wasm" / "keeper.wasm"

@@ -17,12 +17,12 @@ from playwright.async_api import Browser, CDPSession
 
 from bench.cores import divide_cores
 from bench.measure import Requests, Rounds, load
-from e2e.browser import Visitor, open_chromium, visit
-from e2e.console_pages import READY, page_templates, wait_until_ready
-from e2e.console_stage import ConsoleStage, open_console_stage
-from e2e.machine import RunFailed, say, scratch_folder
-from e2e.report import run_and_report
 from farebox.app.console import read_console
+from testing.browser import Visitor, open_chromium, visit
+from testing.console_pages import READY, page_templates, wait_until_ready
+from testing.console_stage import ConsoleStage, open_console_stage
+from testing.machine import RunFailed, say, scratch_folder
+from testing.report import run_and_report
 
 SLOWER: Final = 4  # times
 FIRST_LOAD_KB: Final = 200

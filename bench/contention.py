@@ -30,8 +30,8 @@ from bench.settle_drive import Load, new_payments, sustained
 from bench.settle_payments import Payment
 from bench.settle_run import Run
 from bench.settle_setup import CADENCE_S, MeasuredFacilitator, SettleSetup, open_settle_setup
-from e2e.machine import RunFailed, say, scratch_folder
-from e2e.report import run_and_report
+from testing.machine import RunFailed, say, scratch_folder
+from testing.report import run_and_report
 
 _CHANNELS: Final = 19
 _MOST_RATIO: Final = 1.5

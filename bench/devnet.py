@@ -12,11 +12,11 @@ from stellar_sdk import Keypair, SorobanServer
 from bench.cores import divide_cores
 from bench.measure import Requests, Rounds, load
 from bench.payloads import Terms, signed_transfer
-from e2e.machine import ROOT, RunFailed, say, scratch_folder
-from e2e.report import run_and_report
 from farebox.kernel.networks import Network
 from farebox.local.devnet import DevnetOptions, Scene, start_devnet
 from farebox.local.devnet_binary import cache_folder
+from testing.machine import ROOT, RunFailed, say, scratch_folder
+from testing.report import run_and_report
 
 _SOURCES: Final = ROOT / "devnet"
 _PROGRAM: Final = "devnet_bench"

@@ -29,9 +29,9 @@ from bench.gateway_setup import (
 from bench.load import Result
 from bench.measure import Requests, Rounds, load, median_ratio, per_second
 from bench.process_use import resident_mb
-from e2e.machine import ROOT, RunFailed, say, scratch_folder
-from e2e.packages import install
-from e2e.report import run_and_report
+from testing.machine import ROOT, RunFailed, say, scratch_folder
+from testing.packages import install
+from testing.report import run_and_report
 
 OURS: Final = "farebox"
 THEIRS: Final = "npm"

@@ -17,15 +17,6 @@ import msgspec
 from bench.cores import Cores
 from bench.facilitators import sign_payments
 from bench.payloads import NETWORK, Terms
-from e2e.machine import (
-    ROOT,
-    OurProcess,
-    ServedNetwork,
-    node_server,
-    our_process,
-    say,
-    subfolder,
-)
 from farebox.gateway.wrapper import Upstream, WrapperLimits, WrapperSettings, WrapperTerm
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
@@ -34,6 +25,15 @@ from farebox.local.certificates import Authority
 from farebox.local.devnet import DevnetOptions, start_devnet
 from farebox.local.gateway_settings import gateway_settings
 from farebox.local.postgres import EmbeddedPostgres
+from testing.machine import (
+    ROOT,
+    OurProcess,
+    ServedNetwork,
+    node_server,
+    our_process,
+    say,
+    subfolder,
+)
 
 NAME: Final = "api.example.com"
 PRICE_UNITS: Final = 100_000

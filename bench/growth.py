@@ -23,11 +23,11 @@ from bench.search_build import DatabaseBuild
 from bench.search_cluster import SERVER, configure, named_database
 from bench.search_listings import Generator
 from bench.search_queries import draw
-from e2e.machine import say
-from e2e.report import run_and_report
 from farebox.kernel.secret import Secret
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.pool import Connection
+from testing.machine import say
+from testing.report import run_and_report
 
 _GROWTH_MAX: Final = 2.0
 _BYTES_MAX: Final = 3_000

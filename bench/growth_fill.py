@@ -10,7 +10,6 @@ from typing import Final
 
 import asyncpg
 
-from e2e.machine import say
 from farebox.app.retention import prune_rules
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
@@ -18,6 +17,7 @@ from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.storage.pool import Connection, Database
 from farebox.storage.prune import Pruner
+from testing.machine import say
 
 NETWORK: Final = Network.TESTNET
 DAYS: Final = 5  # of settlements; a payer pays once a day

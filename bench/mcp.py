@@ -17,8 +17,8 @@ from bench.mcp_pairs import Pair, measure_pairs
 from bench.mcp_setup import McpSetup, MeasuredServer, open_mcp_setup
 from bench.measure import Requests, Rounds, load, median_ratio, per_second
 from bench.process_use import cpu_s, resident_mb
-from e2e.machine import say, scratch_folder
-from e2e.report import run_and_report
+from testing.machine import say, scratch_folder
+from testing.report import run_and_report
 
 OURS: Final = "farebox"
 THEIRS: Final = "mcp SDK"

@@ -12,8 +12,15 @@ from typing import Any, Final
 import aiohttp
 
 from bench.cores import Cores
-from e2e.listing_row import list_resource
-from e2e.machine import (
+from eval.ground import list_all
+from eval.labelled import Labelled, read_labelled
+from farebox.kernel.networks import Network
+from farebox.local.devnet import DevnetOptions, start_devnet
+from farebox.local.postgres import EmbeddedPostgres
+from farebox.storage.migrate import migrate, packaged_migrations
+from farebox.storage.pool import Database
+from testing.listing_row import list_resource
+from testing.machine import (
     RunFailed,
     ServedNetwork,
     free_port,
@@ -23,13 +30,6 @@ from e2e.machine import (
     subfolder,
     tail,
 )
-from eval.ground import list_all
-from eval.labelled import Labelled, read_labelled
-from farebox.kernel.networks import Network
-from farebox.local.devnet import DevnetOptions, start_devnet
-from farebox.local.postgres import EmbeddedPostgres
-from farebox.storage.migrate import migrate, packaged_migrations
-from farebox.storage.pool import Database
 
 _PEER: Final = (sys.executable, "-c", "from bench.mcp_peer import main; main()")
 _READY_S: Final = 30.0

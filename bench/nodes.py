@@ -15,8 +15,8 @@ from bench.nodes_setup import BEFORE, export_sources, open_earlier_setup
 from bench.settle_drive import Load, sustained
 from bench.settle_run import Run
 from bench.settle_setup import CADENCE_S, MeasuredFacilitator, SettleSetup, open_settle_setup
-from e2e.machine import RunFailed, say, scratch_folder
-from e2e.report import run_and_report
+from testing.machine import RunFailed, say, scratch_folder
+from testing.report import run_and_report
 
 IDLE_KB_PER_MINUTE: Final = 200.0
 META_BYTES: Final = 2_800_000  # of a full ledger of mainnet

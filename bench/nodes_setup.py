@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from bench.settle_setup import SettleSetup
-from e2e.machine import ROOT, RunFailed, say, subfolder
 from farebox.kernel.secret import Secret
+from testing.machine import ROOT, RunFailed, say, subfolder
 
 BEFORE: Final = "82b18cf"  # the last one that read whole ledgers
 _DATABASE: Final = "earlier"

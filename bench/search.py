@@ -17,8 +17,8 @@ from bench.search_queries import KEYWORDS, Kind
 from bench.search_run import Run, measure
 from bench.search_samples import Samples
 from bench.search_sizes import build
-from e2e.machine import say
-from e2e.report import run_and_report
+from testing.machine import say
+from testing.report import run_and_report
 
 _P50_MS: Final = 12.0
 _P95_MS: Final = 60.0

@@ -19,7 +19,6 @@ from bench import search_tantivy
 from bench.search_listings import Generator
 from bench.search_queries import FilterKind, Kind, Query, draw
 from bench.search_samples import Sample, log_to_stderr
-from e2e.machine import say
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
 from farebox.search.meaning.meaning import LanguageModel
@@ -29,6 +28,7 @@ from farebox.search.vocabulary.words import CatalogWords
 from farebox.search.vocabulary.written import read_written
 from farebox.semantic.encoder import load_encoder
 from farebox.storage.pool import Connection, Database
+from testing.machine import say
 
 PAGE: Final = 20
 LAST_PAGE: Final = 10

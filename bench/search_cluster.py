@@ -15,12 +15,12 @@ from typing import Final
 
 import asyncpg
 
-from e2e.machine import ROOT, RunFailed
 from farebox.kernel.secret import Secret
 from farebox.local.devnet_binary import cache_folder
 from farebox.local.postgres import DATABASE, EmbeddedPostgres
 from farebox.local.postgres_folder import PostgresNotStarted, server_owner
 from farebox.storage.migrate import packaged_migrations
+from testing.machine import ROOT, RunFailed
 
 # settings of a dedicated server with 8 GB; no parallel query, so that figures are of one core
 SERVER: Final = {

@@ -13,8 +13,8 @@ from bench import search_client, search_writer
 from bench.child_process import finish, start_process, stop
 from bench.search_cluster import named_database
 from bench.search_samples import Samples
-from e2e.machine import RunFailed
 from farebox.kernel.secret import Secret
+from testing.machine import RunFailed
 
 _COPY = "listings_measured"
 PER_S = 50.0

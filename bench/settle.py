@@ -20,9 +20,9 @@ from bench.settle_peer import start_npm_facilitator
 from bench.settle_plot import draw_ledgers
 from bench.settle_run import Run
 from bench.settle_setup import CADENCE_S, SettleSetup, open_settle_setup
-from e2e.machine import HorizonStub, RunFailed, say, scratch_folder
-from e2e.packages import install
-from e2e.report import run_and_report
+from testing.machine import HorizonStub, RunFailed, say, scratch_folder
+from testing.packages import install
+from testing.report import run_and_report
 
 _MANY: Final = 220
 _SOME: Final = 19

@@ -16,7 +16,7 @@ from bench.settle_load import Plan, Report
 from bench.settle_payments import Payment
 from bench.settle_run import Run, Window, WindowUsage, build_run
 from bench.settle_setup import CADENCE_S, MeasuredFacilitator, SettleSetup
-from e2e.machine import RunFailed, say
+from testing.machine import RunFailed, say
 
 STARTS_S: Final = 1.5  # until the load generator is up
 _BEFORE_CLOSE_S: Final = 0.3

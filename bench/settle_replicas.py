@@ -22,8 +22,8 @@ from bench.settle_drive import (
 from bench.settle_load import Plan
 from bench.settle_run import Run, Window, WindowUsage, build_run
 from bench.settle_setup import CADENCE_S, MeasuredFacilitator, SettleSetup, open_settle_setup
-from e2e.machine import OurProcess, RunFailed, say, scratch_folder
-from e2e.report import run_and_report
+from testing.machine import OurProcess, RunFailed, say, scratch_folder
+from testing.report import run_and_report
 
 _CHANNELS: Final = 220
 _NAMES: Final = ("farebox-a", "farebox-b")

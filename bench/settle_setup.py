@@ -14,7 +14,11 @@ from bench.cores import Cores
 from bench.settle_ledger import LedgerReader
 from bench.settle_payments import PaymentFactory
 from bench.settle_relay import RpcRelay
-from e2e.machine import (
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.local.devnet import Devnet, DevnetOptions, Party, start_devnet
+from farebox.local.postgres import EmbeddedPostgres
+from testing.machine import (
     FAREBOX,
     ROOT,
     OurProcess,
@@ -25,10 +29,6 @@ from e2e.machine import (
     say,
     subfolder,
 )
-from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
-from farebox.local.devnet import Devnet, DevnetOptions, Party, start_devnet
-from farebox.local.postgres import EmbeddedPostgres
 
 CADENCE_S: Final = 5.0
 _SIGNERS: Final = 20  # accounts besides the payers: our relayer, and the peer's signers

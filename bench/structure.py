@@ -17,12 +17,12 @@ import aiohttp
 from stellar_sdk import Keypair, SorobanServer
 
 from bench.payloads import Terms, signed_transfer, verify_body
-from e2e.machine import ROOT, RunFailed, ServedNetwork, our_service, say, scratch_folder
-from e2e.report import run_and_report
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
 from farebox.local.gateway_settings import operator_setting
 from farebox.vault.master_keys import new_master_key
+from testing.machine import ROOT, RunFailed, ServedNetwork, our_service, say, scratch_folder
+from testing.report import run_and_report
 
 SOURCES: Final = ROOT / "src" / "farebox"
 SEPARATE: Final = ("search", "semantic")

@@ -32,9 +32,9 @@ from bench.measure import (
     per_second,
 )
 from bench.payloads import broken_xdr_body, verify_body, wrong_amount_body, wrong_version_body
-from e2e.machine import say, scratch_folder
-from e2e.packages import install
-from e2e.report import run_and_report
+from testing.machine import say, scratch_folder
+from testing.packages import install
+from testing.report import run_and_report
 
 _WARM_S: Final = 2.0
 _MAX_GENERATOR_BUSY: Final = 0.7

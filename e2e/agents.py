@@ -17,7 +17,7 @@ from mcp import Client
 from stellar_sdk import Keypair
 from x402.mcp import x402MCPClient
 
-from e2e.machine import ROOT, RunFailed, build_environment, node_command
+from testing.machine import ROOT, RunFailed, build_environment, node_command
 
 TOOLS: Final = {"search_services", "paid_call"}
 _AGENT_S: Final = 300.0

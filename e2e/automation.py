@@ -13,21 +13,21 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from e2e.automation_cases import cases
-from e2e.automation_chain import NET
 from e2e.automation_console import run_console
 from e2e.automation_course import Course
 from e2e.automation_life import PlanDesk
-from e2e.automation_owners import open_http
 from e2e.automation_probes import CasePlans, count_refused
 from e2e.automation_stage import AutomationStage, open_automation_stage
 from e2e.console_plans import PlanTally
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.kernel.errors import CommandRefused, Outage
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.storage.pool import Database
+from testing.automation_cases import cases
+from testing.automation_chain import NET
+from testing.automation_owners import open_http
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 LEAST_PLANS: Final = 12
 LEAST_TWINS: Final = 60

@@ -9,11 +9,12 @@ from typing import Final
 from stellar_sdk import Address, Keypair, scval, xdr
 from stellar_sdk.operation import Operation
 
-from e2e.automation_cases import LEGS, SOLD, Case, Place
-from e2e.automation_chain import NET, Entry, call
-from e2e.automation_owners import Owner, sign_by_external
-from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind
+from testing.automation_cases import LEGS, SOLD, Case, Place
+from testing.automation_chain import NET
+from testing.automation_owners import Owner, sign_by_external
+from testing.contracts import Entry, call
+from testing.machine import RunFailed
 
 LIFE: Final = 24  # ledgers that a delegate's signature lives
 _NETWORK_ID: Final = hashlib.sha256(NET.passphrase.encode()).digest()

@@ -9,20 +9,7 @@ from typing import Final, TypeVar
 from stellar_sdk import Keypair, scval
 
 from e2e.automation_calls import Delegate
-from e2e.automation_cases import (
-    INTERVAL_S,
-    LEGS,
-    OPEN,
-    PRESIGNED,
-    RUNS,
-    Case,
-    Place,
-    Timing,
-    plan_body,
-)
-from e2e.automation_owners import Client, Json
 from e2e.automation_stage import AutomationStage
-from e2e.machine import RunFailed
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import PlanKind
@@ -35,6 +22,19 @@ from farebox.storage.pool import Database
 from farebox.vault.master_keys import MasterKeys, read_master_keys
 from farebox.vault.sealed_bytes import ByteSealer
 from farebox.vault.sealing import Sealer
+from testing.automation_cases import (
+    INTERVAL_S,
+    LEGS,
+    OPEN,
+    PRESIGNED,
+    RUNS,
+    Case,
+    Place,
+    Timing,
+    plan_body,
+)
+from testing.automation_owners import Client, Json
+from testing.machine import RunFailed
 
 _POLL_S: Final = 1.0
 _ACTIVE_S: Final = 60.0

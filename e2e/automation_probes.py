@@ -13,12 +13,13 @@ from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
 from e2e.automation_calls import Delegate, MadeRun, made_run, run_of_entry, with_run
-from e2e.automation_cases import LEGS, OPEN, PRESIGNED, Case, Place
-from e2e.automation_chain import AutomationChain, Entry, Resources, call
 from e2e.automation_life import ActivePlan
 from e2e.automation_twins import CONTENT, Change, Verdict, changed_run, judge
-from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind
+from testing.automation_cases import LEGS, OPEN, PRESIGNED, Case, Place
+from testing.automation_chain import AutomationChain, Resources
+from testing.contracts import Entry, call
+from testing.machine import RunFailed
 
 _FIRST: Final = 1  # of the indexes that a mandate's runs have
 _USED: Final = -2  # of the entries signed ahead: of the first leg of the last run

@@ -19,11 +19,11 @@ from e2e.catalog_readers import npm_answers, pypi_answers
 from e2e.clients import SignedPayment
 from e2e.facilitator import FOLDER
 from e2e.filter_honesty import broken_rules
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.packages import changed_packages, install
-from e2e.report import run_and_report
-from e2e.stage import DESCRIPTION, Market, Stage, open_stage
 from farebox.local.devnet import HeaderForm
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.packages import changed_packages, install
+from testing.report import run_and_report
+from testing.stage import DESCRIPTION, Market, Stage, open_stage
 
 UNMODIFIED: Final = ("x402-core-2.27", "x402-extensions-2.27", "@x402/extensions", "@x402/express")
 SELLER_DECLARATION: Final[Mapping[str, object]] = {

@@ -13,7 +13,7 @@ from x402.extensions.bazaar import (
 )
 from x402.http import FacilitatorConfig, HTTPFacilitatorClientSync
 
-from e2e.machine import ROOT, RunFailed, build_environment, node_command
+from testing.machine import ROOT, RunFailed, build_environment, node_command
 
 Answers = list[dict[str, Any]]  # each `{"answer": …}` or `{"error": …}`
 Parameters = Mapping[str, Any]  # of a request by their name on the wire, and `walk`

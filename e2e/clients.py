@@ -9,7 +9,7 @@ from typing import Any, Final
 from x402.http import FacilitatorConfig, HTTPFacilitatorClient
 from x402.schemas import PaymentPayload, PaymentRequirements
 
-from e2e.machine import ROOT, RunFailed, build_environment, node_command
+from testing.machine import ROOT, RunFailed, build_environment, node_command
 
 # The expected content of each answer once a foreign client has parsed it.
 _NODE_S: Final = 120.0

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from e2e.machine import ROOT, RunFailed, build_environment, say
+from testing.machine import ROOT, RunFailed, build_environment, say
 
 _LOCKED: Final = ROOT / "e2e" / "conformance.txt"
 _INSTALL_S: Final = 120.0

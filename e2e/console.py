@@ -19,17 +19,17 @@ from playwright.async_api import Browser
 from e2e import console_account_steps as account
 from e2e import console_plan_steps as plans
 from e2e import console_trade_steps as trade
-from e2e.browser import DESKTOP, PHONE, Record, Screen, Theme, open_chromium, visit
 from e2e.console_control import build_control
 from e2e.console_hostile import HostileRound, listing_of, propose_hostile, sell_hostile
 from e2e.console_journey import Journey, Step, open_journey, records_of
-from e2e.console_pages import views
 from e2e.console_sales import Sales, sell_and_owe
 from e2e.console_screens import FOLDER, Album
-from e2e.console_stage import SELLER, ConsoleStage, open_console_stage
-from e2e.machine import ROOT, say, scratch_folder
-from e2e.packages import install
-from e2e.report import run_and_report
+from testing.browser import DESKTOP, PHONE, Record, Screen, Theme, open_chromium, visit
+from testing.console_pages import views
+from testing.console_stage import SELLER, ConsoleStage, open_console_stage
+from testing.machine import ROOT, say, scratch_folder
+from testing.packages import install
+from testing.report import run_and_report
 
 SCREENS: Final = (DESKTOP, PHONE)
 STEPS: Final[Sequence[Step]] = (

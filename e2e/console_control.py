@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, RunFailed, build_environment, subfolder
+from testing.machine import ROOT, RunFailed, build_environment, subfolder
 
 _BUILD_S: Final = 120.0
 _FILE: Final = Path("src/features/developers/ApiKeys.tsx")

@@ -14,12 +14,12 @@ from typing import Final
 
 from e2e.buyers import Tally, pay_with_farebox, pay_with_npm, sign_with_npm
 from e2e.clients import find_faults, npm_answers, pypi_answers
-from e2e.machine import ROOT, say, scratch_folder, subfolder
-from e2e.packages import ChangedPackage, changed_packages, install
-from e2e.report import run_and_report
-from e2e.stage import Market, Stage, open_stage
 from farebox.kernel.networks import Network
 from farebox.local.devnet import HeaderForm
+from testing.machine import ROOT, say, scratch_folder, subfolder
+from testing.packages import ChangedPackage, changed_packages, install
+from testing.report import run_and_report
+from testing.stage import Market, Stage, open_stage
 
 FOLDER: Final = ROOT / "e2e"
 UNMODIFIED: Final = (

@@ -10,18 +10,22 @@ import contextlib
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
-
-import aiohttp
+from typing import Final
 
 from e2e.buyers import Tally, pay_with_npm, sign_with_npm
 from e2e.conformance import failed_checks
 from e2e.crawler import CONTACT
 from e2e.crowd import CONNECTIONS
 from e2e.gateway_wire import PAID_PATH, Shelf, priced_wrapper, wire_faults
-from e2e.machine import (
+from e2e.plan_wire import PlanTargets, prepare_plans
+from farebox.local.certificates import Authority
+from farebox.local.devnet import HeaderForm
+from farebox.local.gateway_settings import gateway_settings, operator_setting
+from farebox.local.postgres import EmbeddedPostgres
+from farebox.local.wrapped_api import NAME, WrappedApi
+from testing.machine import (
     ROOT,
     RunFailed,
     free_port,
@@ -30,45 +34,16 @@ from e2e.machine import (
     scratch_folder,
     subfolder,
 )
-from e2e.packages import install
-from e2e.plan_wire import PlanTargets, prepare_plans
-from e2e.report import run_and_report
-from e2e.stage import PRICE_UNITS, Market, Stage, open_stage
-from farebox.local.certificates import Authority
-from farebox.local.devnet import HeaderForm
-from farebox.local.gateway_settings import gateway_settings, operator_setting
-from farebox.local.postgres import EmbeddedPostgres
-from farebox.local.wrapped_api import NAME, WrappedApi
+from testing.packages import install
+from testing.report import run_and_report
+from testing.seller import Seller
+from testing.stage import PRICE_UNITS, Market, Stage, open_stage
 
 MOST_TO_FOUND_S: Final = 5.0
 SLUG: Final = "quixotic-reports"
 WORDS: Final = "quixotic reports of the harbour"
 _PATH: Final = "by%2Fname|1?q={%22take%22:50}"  # as stock clients write them
 _FOUND_WITHIN_S: Final = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Seller:
-    """The operator's credential, by which the wrapper is managed."""
-
-    url: str
-    key: str
-
-    async def send(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """Send a request.
-
-        Raises:
-            RunFailed: it is refused.
-        """
-        headers = {"Authorization": f"Bearer {self.key}"}
-        async with (
-            aiohttp.ClientSession() as session,
-            session.request(method, self.url + path, json=body, headers=headers) as response,
-        ):
-            if response.status not in (200, 201):
-                raise RunFailed(f"{method} {path}: {response.status} {await response.text()}")
-            found: dict[str, Any] = await response.json()
-            return found
 
 
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:

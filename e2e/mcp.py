@@ -28,17 +28,18 @@ from e2e.agents import (
 from e2e.buyers import pay_with_npm
 from e2e.catalog import SELLER_DECLARATION
 from e2e.crowd import CONNECTIONS
-from e2e.gateway import SLUG, WORDS, Seller, sell_reports
-from e2e.machine import ROOT, RunFailed, say, scratch_folder, subfolder
+from e2e.gateway import SLUG, WORDS, sell_reports
 from e2e.mcp_scenarios import failed_scenarios
 from e2e.mcp_wire import wire_faults
-from e2e.packages import changed_packages, install
-from e2e.report import run_and_report
-from e2e.stage import DESCRIPTION, PRICE_UNITS, Market, Stage, open_stage
 from farebox.local.certificates import Authority
 from farebox.local.devnet import HeaderForm
 from farebox.local.gateway_settings import gateway_settings, operator_setting
 from farebox.local.wrapped_api import NAME, WrappedApi
+from testing.machine import ROOT, RunFailed, say, scratch_folder, subfolder
+from testing.packages import changed_packages, install
+from testing.report import run_and_report
+from testing.seller import Seller
+from testing.stage import DESCRIPTION, PRICE_UNITS, Market, Stage, open_stage
 
 UNMODIFIED: Final = ("@modelcontextprotocol/sdk", "@x402/express")
 _FOUND_WITHIN_S: Final = 30.0

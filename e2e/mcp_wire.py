@@ -12,9 +12,9 @@ from mcp import Client, MCPError
 
 from e2e.agents import Errand, sign_call
 from e2e.crowd import CROWD_STATUSES, crowd_faults
-from e2e.machine import ROOT, RunFailed, build_environment, node_command
 from e2e.stated import beyond, stated
 from e2e.wire import JSON_TYPE, RawCase, WireCase, faults_of, post, raw_faults_of
+from testing.machine import ROOT, RunFailed, build_environment, node_command
 
 _NODE_S: Final = 120.0
 _OTHER_VERSION: Final = ("mcp-protocol-version", "2024-11-05")

@@ -14,10 +14,10 @@ import requests
 from stellar_sdk import Keypair, SorobanServer, scval
 from stellar_sdk.client.requests_client import RequestsClient
 
-from e2e.contracts import deploy_contract
-from e2e.machine import FAREBOX, ROOT, RunFailed, build_environment
-from e2e.stage import Market
 from farebox.kernel.networks import Network
+from testing.contracts import deploy_contract
+from testing.machine import FAREBOX, ROOT, RunFailed, build_environment
+from testing.stage import Market
 
 _KEEPER: Final = ROOT / "contracts" / "wasm" / "keeper.wasm"
 _CHANNELS: Final = ("channels", "create", "--for", "automation", "--count", "2")

@@ -9,12 +9,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, free_port, scratch_folder, subfolder
 from e2e.page_automation import PageAutomation
 from e2e.page_runner import PageRunner
-from e2e.report import run_and_report
 from e2e.snippets import read_snippets
-from e2e.stage import HORIZON_PRELOAD, Market, Stage, open_stage
 from farebox.kernel.networks import Network
 from farebox.local.certificates import Authority
 from farebox.local.devnet import HeaderForm
@@ -22,6 +19,9 @@ from farebox.local.gateway_settings import gateway_settings, operator_setting
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.wrapped_api import NAME, WrappedApi
 from farebox.stellar.known_tokens import USDC
+from testing.machine import ROOT, free_port, scratch_folder, subfolder
+from testing.report import run_and_report
+from testing.stage import HORIZON_PRELOAD, Market, Stage, open_stage
 
 _NAMES: Final = ("sell.md", "buy.md", "gateway.md", "wallets.md", "automation.md")
 PAGES: Final = tuple(ROOT / "docs" / name for name in _NAMES)

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, RunFailed, build_environment, scratch_folder
-from e2e.report import run_and_report
+from testing.machine import ROOT, RunFailed, build_environment, scratch_folder
+from testing.report import run_and_report
 
 TEST: Final = "tests/api/app/test_generated_requests.py"
 REPORT: Final = "GENERATED_REQUESTS_REPORT"  # names the file of the figures

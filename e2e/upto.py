@@ -14,14 +14,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, RunFailed, build_environment, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from e2e.snippets import Kind, read_snippets
-from e2e.upto_chain import Chain
+from e2e.upto_chain import UptoChain
 from e2e.upto_parties import SignGrant
 from e2e.upto_steps import UptoSteps, failed_steps
 from farebox.kernel.networks import Network
 from farebox.local.devnet import DevnetOptions, start_devnet
+from testing.machine import ROOT, RunFailed, build_environment, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 PAGE: Final = ROOT / "docs" / "upto.md"
 CLIENT: Final = "upto_payer.py"
@@ -59,7 +59,7 @@ async def _run_steps(
     options = DevnetOptions(passphrase=network.passphrase, close_ms=None, log=log)
     async with await start_devnet(options, progress=say) as devnet:
         scene = await devnet.scene(payers=_ACCOUNTS, payees=1)
-        chain = Chain(network, devnet, scene)
+        chain = UptoChain(network, devnet, scene)
         await chain.deploy()
         steps = UptoSteps(chain, load_client(client))
         count, failed = await failed_steps(steps)

@@ -9,8 +9,9 @@ from stellar_sdk import Address, Keypair, scval, xdr
 from stellar_sdk.auth import authorize_entry
 from stellar_sdk.operation import Operation
 
-from e2e.machine import RunFailed
-from e2e.upto_chain import Chain, Entry, call
+from e2e.upto_chain import UptoChain
+from testing.contracts import Entry, call
+from testing.machine import RunFailed
 
 _LIFE: Final = 60  # ledgers that a captor's signature lives
 
@@ -35,7 +36,7 @@ class Grant:
 class Captor:
     """Signs and sends captures; `key` may be another's, which the ledger refuses."""
 
-    chain: Chain
+    chain: UptoChain
     key: Keypair
 
     async def capture(

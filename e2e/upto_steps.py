@@ -8,9 +8,9 @@ from typing import Final
 from stellar_sdk import scval
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
-from e2e.machine import RunFailed
 from e2e.upto_captor import Captor
 from e2e.upto_parties import LIFE, MOST, WINDOW_S, StepFailed, UptoParties, expect
+from testing.machine import RunFailed
 
 PART: Final = 1_234
 _LONGEST: Final = 17_280
@@ -69,7 +69,7 @@ class UptoSteps(UptoParties):
         expect("holdings", await self.holdings(), (owned - amount, received + amount))
         expect("status", await self.captor.status(grant), ["Captured", amount])
         expect("allowance", await self.chain.allowance(grant.payer), 0)
-        expect("kept", await self.chain.balance(self.chain.contract), 0)
+        expect("kept", await self.chain.balance(grant.asset, self.chain.contract), 0)
         self.captured += amount
         again = await self.captor.capture(grant, self.signed(grant), amount)
         await self.refuses(again, CAPTURED)

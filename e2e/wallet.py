@@ -18,19 +18,6 @@ from typing import Final
 from stellar_sdk import Keypair
 
 from e2e.facilitator import FOLDER
-from e2e.machine import (
-    FAREBOX,
-    ROOT,
-    RunFailed,
-    ServedNetwork,
-    build_environment,
-    our_service,
-    say,
-    scratch_folder,
-    subfolder,
-)
-from e2e.packages import changed_packages, install
-from e2e.report import run_and_report
 from e2e.wallet_accounts import AccountFactory, Login
 from e2e.wallet_clients import (
     Answer,
@@ -41,6 +28,19 @@ from e2e.wallet_clients import (
 )
 from farebox.kernel.networks import Network
 from farebox.local.devnet import DevnetOptions, start_devnet
+from testing.machine import (
+    FAREBOX,
+    ROOT,
+    RunFailed,
+    ServedNetwork,
+    build_environment,
+    our_service,
+    say,
+    scratch_folder,
+    subfolder,
+)
+from testing.packages import changed_packages, install
+from testing.report import run_and_report
 
 UNMODIFIED: Final = ("@stellar/stellar-sdk",)
 CLOSE_MS: Final = 1000

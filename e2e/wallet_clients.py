@@ -14,9 +14,9 @@ from stellar_sdk.sep.stellar_soroban_web_authentication import read_challenge_au
 from stellar_sdk.sep.stellar_toml import fetch_stellar_toml
 from stellar_sdk.sep.stellar_web_authentication import read_challenge_transaction
 
-from e2e.machine import ROOT, RunFailed, build_environment, node_command
 from e2e.wallet_accounts import Kind, Login
 from farebox.kernel.networks import Network
+from testing.machine import ROOT, RunFailed, build_environment, node_command
 
 HTTP_S: Final = 30
 NODE_S: Final = 300

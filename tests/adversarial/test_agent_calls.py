@@ -17,7 +17,7 @@ from support.promises import case, promise
 from support.serving import serving
 from support.stage import service
 from support.upstream import Answer, answers
-from support.waiting import until
+from testing.waiting import until
 
 ORIGIN_HOST: Final = ORIGIN.removeprefix("https://")
 LOCAL: Final = (

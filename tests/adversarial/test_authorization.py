@@ -16,7 +16,7 @@ from support.envelopes import spliced
 from support.payments import Draft
 from support.promises import case, promise
 from support.stage import Stage, service
-from support.waiting import until
+from testing.waiting import until
 
 STRANGER: Final = Keypair.random()
 

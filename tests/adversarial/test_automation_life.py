@@ -32,7 +32,7 @@ from support.automation_world import (
     until_state,
 )
 from support.promises import case
-from support.waiting import until
+from testing.waiting import until
 
 # what a target's check does wrong, and how that is recorded
 FAULTS = {

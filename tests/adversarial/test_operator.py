@@ -15,7 +15,7 @@ from support.entries import Credentials
 from support.envelopes import resources, text_memo, time_bounds
 from support.promises import case, promise
 from support.stage import Stage, key_of, own_relayer, service
-from support.waiting import until
+from testing.waiting import until
 
 STRANGER: Final = Keypair.random().public_key
 CEILING: Final = 500_000

@@ -14,7 +14,7 @@ from support.payments import Json
 from support.promises import case
 from support.stage import Stage, environment_for, own_relayer, service, until_ready
 from support.stage_fixtures import Networks
-from support.waiting import until
+from testing.waiting import until
 
 
 @dataclass(frozen=True, slots=True)

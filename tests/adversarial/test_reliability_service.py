@@ -31,7 +31,7 @@ from support.payments import Json
 from support.ping import ping
 from support.promises import case
 from support.stage import HASH, Stage, own_relayer, service, until_ready
-from support.waiting import until
+from testing.waiting import until
 
 SEND: Final = "sendTransaction"
 

@@ -16,7 +16,7 @@ from support.payments import Draft, Json
 from support.promises import case, promise
 from support.stage import HASH, NetworkStage, Stage, key_of, own_relayer, service
 from support.table_rows import in_row
-from support.waiting import until
+from testing.waiting import until
 
 NEVER: Final = 2**32 - 1
 SOON: Final = 100  # ledgers, twenty seconds of this network: a payment is verified before

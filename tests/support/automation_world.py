@@ -54,7 +54,7 @@ from support.automation import (
 from support.contracts import wasm_of
 from support.ledger import Ledger
 from support.planted_secrets import plant_secret
-from support.waiting import until
+from testing.waiting import until
 
 NET: Final = Network.TESTNET
 LIMITS: Final = AutomationLimitsOfNetwork(

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from e2e.owner_calls import Entry, Sign
 from farebox.automation.lifecycle.installations import SignedInstallation
 from farebox.automation.plan_body import PlanSessionBody
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
@@ -14,6 +13,7 @@ from farebox.stellar.auth_entries import read_entry
 from support.automation import PlanDraft, put_plan
 from support.automation_world import soon
 from support.session_desk import SessionDesk
+from testing.owner_calls import Entry, Sign
 
 
 async def paid(desk: SessionDesk, draft: PlanDraft) -> StoredPlan:

@@ -22,7 +22,7 @@ from stellar_sdk import (
 from stellar_sdk.soroban_rpc import GetTransactionResponse, GetTransactionStatus
 
 from farebox.kernel.networks import Network
-from support.waiting import until, until_blocking
+from testing.waiting import until, until_blocking
 
 Json = dict[str, Any]
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from support.stage import Stage, own_relayer, service
 from support.upstream import Answer as UpstreamAnswer
 from support.upstream import Upstream, answers, upstream
 from support.vault import VAULT_SETTING, create_secret
-from support.waiting import until
+from testing.waiting import until
 
 ORIGIN: Final = "https://pay.example.com"
 UPSTREAM_URL: Final = f"https://{SELLER}/base"

@@ -27,7 +27,7 @@ from support.plan_service import some_keeper
 from support.planted_secrets import plant_secret
 from support.stage import Stage, own_relayer, service, until_ready
 from support.vault import VAULT_SETTING
-from support.waiting import until
+from testing.waiting import until
 
 ORIGIN: Final = "https://plans.example.com"
 NET: Final = Network.TESTNET

@@ -44,7 +44,7 @@ from support.planted_secrets import plant_secret
 from support.presigned_plans import Leg, calls_of
 from support.stage import Stage, own_relayer, service
 from support.vault import OLD, VAULT_SETTING, keys
-from support.waiting import until
+from testing.waiting import until
 
 AUTOMATIONS: Final = "/v1/automations"
 CADENCE_S: Final = 0.2  # of the devnet that tests share

@@ -23,7 +23,7 @@ from support.plan_service import faulty_keeper, some_keeper
 from support.planted_secrets import plant_secret
 from support.stage import Stage, own_relayer, service
 from support.vault import VAULT_SETTING
-from support.waiting import until
+from testing.waiting import until
 
 PLANS: Final = "/v1/automations"
 _TABLES: Final = (

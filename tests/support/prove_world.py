@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from e2e.machine import scratch_folder
 from prove.world import World, open_world
+from testing.machine import scratch_folder
 
 
 @pytest.fixture(scope="session")

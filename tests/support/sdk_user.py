@@ -22,7 +22,7 @@ from stellar_sdk.soroban_rpc import (
     SimulateTransactionResponse,
 )
 
-from support.waiting import until_blocking
+from testing.waiting import until_blocking
 
 _PATIENCE_S: Final = 30.0
 

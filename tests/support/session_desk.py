@@ -12,8 +12,6 @@ import msgspec
 from stellar_sdk import Keypair, SorobanServer, TransactionBuilder, scval, xdr
 from stellar_sdk.auth import authorize_entry
 
-from e2e.contracts import return_value
-from e2e.owner_calls import Entry, Sign, sign_recorded
 from farebox.automation.authority.build_spec import build_spec
 from farebox.automation.authority.installation import (
     SessionContracts,
@@ -55,6 +53,8 @@ from support.ledger import Ledger
 from support.payments import Json
 from support.session_market import SessionMarket, deploy_alone, session_market
 from support.smart_accounts import sign_by_external, signer, tree_size
+from testing.contracts import return_value
+from testing.owner_calls import Entry, Sign, sign_recorded
 
 SOLD: Final = 1_000
 LIFE: Final = 100_000  # ledgers that approvals and rules live

@@ -28,9 +28,9 @@ from support.skill_performances import (
 from support.skill_stage import SkillStage
 from support.stage import key_of
 from support.upstream import answers, drops
-from support.waiting import until
 from support.wallet_payments import HashSigner, text_of
 from support.wallet_sign_in import add_signatures, new_session
+from testing.waiting import until
 
 NOWHERE: Final = "0" * 64
 NO_WRAPPER: Final = {"id": "wrp_" + "0" * 22}

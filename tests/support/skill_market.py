@@ -16,7 +16,7 @@ from support.plan_service import TABLES
 from support.planted_secrets import plant_secret
 from support.stage import NetworkStage, Stage, key_of, own_relayer
 from support.vault import VAULT_SETTING
-from support.waiting import until
+from testing.waiting import until
 
 PRICE: Final = 10**14  # of both tokens, by the oracle
 RUN_PRICE: Final = 1_000  # on pubnet; runs cost nothing on testnet

@@ -19,7 +19,7 @@ from support.skill_plans import (
     proposed,
 )
 from support.skill_stage import SkillStage
-from support.waiting import until
+from testing.waiting import until
 
 
 async def live(skill: PlanSkill, stage: SkillStage) -> None:

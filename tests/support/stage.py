@@ -20,8 +20,8 @@ from support.ledger import Ledger
 from support.node_proxy import NodeProxy
 from support.payments import Draft, Json
 from support.planted_secrets import plant_secret
-from support.waiting import until
 from support.wallet_sign_in import SERVER
+from testing.waiting import until
 
 KEPT: Final = ConnectionCache()  # closed with the stage's database
 HASH: Final = re.compile(r"[0-9a-f]{64}\Z")

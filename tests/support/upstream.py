@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from support.waiting import until
+from testing.waiting import until
 
 Answer: TypeAlias = Callable[[asyncio.StreamWriter], Awaitable[None]]
 

@@ -34,8 +34,8 @@ from support.planted_secrets import plant_secret
 from support.serving import serving
 from support.stage import Stage, environment_for
 from support.stage_fixtures import Networks
-from support.waiting import until
 from support.web_auth import web_auth
+from testing.waiting import until
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the generator's own, about what it leaves out
 API: Final = "/v1/openapi.json"

@@ -22,7 +22,7 @@ from support.contracts import wasm_of
 from support.planted_secrets import plant_secret
 from support.stage import Stage, own_relayer, service
 from support.vault import VAULT_SETTING
-from support.waiting import until
+from testing.waiting import until
 
 TABLES = (
     "run_credits",

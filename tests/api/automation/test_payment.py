@@ -27,7 +27,7 @@ from support.paid_plans import (
 )
 from support.payment_headers import receipt, required
 from support.stage import HASH, Stage, key_of
-from support.waiting import until
+from testing.waiting import until
 
 TOTAL = RUNS * PRICE
 PENDING, PAID = ProposalState.PAYMENT_PENDING, ProposalState.PAID

@@ -10,7 +10,6 @@ import pytest
 from stellar_sdk import Keypair, scval
 from stellar_sdk.auth import authorize_entry
 
-from e2e.owner_calls import Entry
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalTrigger
 from farebox.automation.runs.move_plan import move_plan
@@ -21,7 +20,8 @@ from support.plan_service import PlanService, plan_service
 from support.promises import promise
 from support.stage import Stage, environment_for, key_of, own_relayer
 from support.stage_fixtures import Networks
-from support.waiting import until
+from testing.owner_calls import Entry
+from testing.waiting import until
 
 AMOUNT = 1_000
 

@@ -21,7 +21,7 @@ from support.listing_rows import SELLER as LISTED_SELLER
 from support.paid_gateway import PaidGateway, signature
 from support.promises import case, promise
 from support.upstream import answers, drops
-from support.waiting import until
+from testing.waiting import until
 
 Json = dict[str, Any]
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from e2e.owner_calls import Sign
 from farebox.app.automation_network import AutomationNetwork
 from farebox.automation.execution.build_run import BuiltRun, RunNotBuilt
 from farebox.automation.plans.proposal_state import ProposalState
@@ -37,7 +36,8 @@ from support.plan_desk import (
 )
 from support.session_desk import PRICE, SessionDesk, by_key
 from support.table_rows import in_row
-from support.waiting import until
+from testing.owner_calls import Sign
+from testing.waiting import until
 
 MANDATE, SESSION = AuthorityMode.MANDATE, AuthorityMode.SESSION
 BODIES: dict[PlanKind, Callable[[SessionDesk], dict[str, Any]]] = {

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from stellar_sdk import Keypair, TransactionEnvelope, xdr
 
-from e2e.owner_calls import Entry
 from farebox.app.automation_network import AutomationNetwork
 from farebox.automation.authority.installation import revoke_mandate
 from farebox.automation.lifecycle.installations import (
@@ -32,7 +31,8 @@ from support.automation_world import NET, has_consumed, soon
 from support.installing import begin, cancel, feeding, signed
 from support.session_desk import DeskAccount, SessionDesk, by_key
 from support.smart_accounts import GENERATIONS
-from support.waiting import until
+from testing.owner_calls import Entry
+from testing.waiting import until
 
 SESSION = AuthorityMode.SESSION
 

@@ -27,7 +27,7 @@ from support.session_desk import SOLD, DeskAccount, SessionDesk
 from support.session_runs import build_next, land_as_stranger, next_run, try_next
 from support.smart_accounts import GENERATIONS
 from support.table_rows import in_row
-from support.waiting import until
+from testing.waiting import until
 
 MODE = AuthorityMode.SESSION
 

@@ -19,7 +19,7 @@ from support.delivery_attempts import Attempt, Attempted, RecordedResponse
 from support.loop_time import LaterTime
 from support.losing_database import LosingDatabase
 from support.upstream import GatedUpstream, answers, drips, drops, says
-from support.waiting import until
+from testing.waiting import until
 
 JSON: Final = ("Content-Type: application/json",)
 

@@ -24,7 +24,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.ping import ping
 from support.unlimited import Unlimited
-from support.waiting import WITHIN_S, until_lock_is_waited_for
+from testing.waiting import WITHIN_S, until_lock_is_waited_for
 
 OWNER = OwnerId("user_1")
 CALLER = Caller(OWNER, CallerKind.SESSION)

@@ -35,7 +35,7 @@ from store.automation.test_paused_runs import attempt_of
 from support.automation import draft_plan, read_plan, read_runs
 from support.manual_clock import START, ManualClock
 from support.run_payments import PER_RUN, balance, propose
-from support.waiting import until_lock_is_waited_for
+from testing.waiting import until_lock_is_waited_for
 
 Meanwhile = Callable[[], Awaitable[None]]
 LOST: Final = SOON + timedelta(minutes=2)  # the leases of a dead process have passed

@@ -38,7 +38,7 @@ from support.claims import signed_envelope
 from support.journal_rows import party
 from support.manual_clock import START, ManualClock
 from support.plan_desk import owner_of
-from support.waiting import until_lock_is_waited_for
+from testing.waiting import until_lock_is_waited_for
 
 RUNS: Final = 3
 

@@ -12,7 +12,7 @@ from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.faults import Conflict, DatabaseUnavailable, StatementRefused
 from farebox.storage.pool import Database
 from support.ping import ping
-from support.waiting import until
+from testing.waiting import until
 
 _RAISE = "DO $$ BEGIN RAISE 'planted' USING ERRCODE = '{}'; END $$"
 

@@ -12,7 +12,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable, NoFreeConnection
 from farebox.storage.pool import Database, NestedConnection
 from support.ping import ping
-from support.waiting import WITHIN_S
+from testing.waiting import WITHIN_S
 
 SHORT_S = 0.05
 

@@ -7,8 +7,8 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 
-from e2e.machine import RunFailed
 from farebox.local.faults import LocalFault
+from testing.machine import RunFailed
 
 Run = Callable[[bool], Awaitable[tuple[bool, dict[str, object]]]]
 

@@ -9,10 +9,11 @@ from typing import Final
 
 from stellar_sdk import Keypair, scval
 
-from e2e.automation_chain import NET, AutomationChain, call
-from e2e.machine import FAREBOX, ROOT, RunFailed, ServedNetwork, build_environment, say
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Scene
+from testing.automation_chain import NET, AutomationChain
+from testing.contracts import call
+from testing.machine import FAREBOX, ROOT, RunFailed, ServedNetwork, build_environment, say
 
 LIQUIDITY: Final = 10**10  # so that a purchase moves the rate by little
 PRICE: Final = 10**14  # the oracle's, of both tokens

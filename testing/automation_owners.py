@@ -12,8 +12,6 @@ import aiohttp
 from stellar_sdk import Address, Keypair, TransactionEnvelope, scval, xdr
 from stellar_sdk.auth import authorization_payload_hash, authorize_entry
 
-from e2e.automation_chain import NET, Entry
-from e2e.machine import RunFailed
 from farebox.buyer.authorization import authorize
 from farebox.buyer.offer import Option, UnreadableOffer, read_offer
 from farebox.buyer.pay import payment_payload
@@ -21,6 +19,9 @@ from farebox.buyer.wallet import wallet_of
 from farebox.kernel.secret import Secret
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.x402.headers import encode_header
+from testing.automation_chain import NET
+from testing.contracts import Entry
+from testing.machine import RunFailed
 
 PLANS: Final = "/v1/automations"
 _CHALLENGE_LIFE: Final = 60  # ledgers

@@ -5,12 +5,14 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import aiohttp
-from stellar_sdk import Keypair, SorobanServer, StrKey, TransactionBuilder, xdr
+from stellar_sdk import Account, Keypair, SorobanServer, StrKey, TransactionBuilder, xdr
+from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionResponse, GetTransactionStatus
 
-from e2e.machine import RunFailed
 from farebox.kernel.networks import Network
+from testing.machine import RunFailed
 
+Entry = xdr.SorobanAuthorizationEntry
 _FEE: Final = 100_000
 _LOOKS: Final = 400
 _LOOK_S: Final = 0.1
@@ -83,14 +85,42 @@ def deploy_contract(
         code, by = wasm_hash.sc_bytes, deployer.public_key
         return builder.append_create_contract_op(code, by, list(arguments))
 
-    address = return_value(submit(server, network, deployer, [deployer], create)).address
-    if address is None or address.contract_id is None:
+    return contract_of(return_value(submit(server, network, deployer, [deployer], create)))
+
+
+def operation_of(append: Callable[[TransactionBuilder], object]) -> Operation:
+    """Return the operation that `append` gives to a builder."""
+    builder = TransactionBuilder(Account(Keypair.random().public_key, 0))
+    append(builder)
+    return builder.operations[0]
+
+
+def call(
+    contract: str, function: str, args: Sequence[xdr.SCVal], auth: Sequence[Entry] = ()
+) -> Operation:
+    """A call of a contract with authorizations."""
+    return operation_of(
+        lambda b: b.append_invoke_contract_function_op(contract, function, args, list(auth))
+    )
+
+
+def contract_of(value: xdr.SCVal) -> str:
+    """Read the contract that a value names.
+
+    Raises:
+        RunFailed: it names none.
+    """
+    if value.address is None or value.address.contract_id is None:
         raise RunFailed("the network returned no address of the contract")
-    return StrKey.encode_contract(address.contract_id.contract_id.hash)
+    return StrKey.encode_contract(value.address.contract_id.contract_id.hash)
 
 
 def return_value(found: GetTransactionResponse) -> xdr.SCVal:
-    """Read the return value of a successful invocation."""
+    """Read the return value of a successful invocation.
+
+    Raises:
+        RunFailed: there is none.
+    """
     meta = xdr.TransactionMeta.from_xdr(found.result_meta_xdr or "").v4
     if meta is None or meta.soroban_meta is None or meta.soroban_meta.return_value is None:
         raise RunFailed("the network returned no result of an invocation")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, build_environment, say
+from testing.machine import RunFailed, build_environment, say
 
 _STAMP: Final = ".installed-from"
 _NPM_S: Final = 300.0

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
-from e2e.automation_owners import Json
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
 from farebox.kernel.networks import Network
+from testing.automation_owners import Json
 
 SOLD: Final = 1_000
 LEGS: Final = (101, 102)  # what the recipients of a disbursement get

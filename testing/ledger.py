@@ -8,7 +8,7 @@ from typing import Self
 import aiohttp
 from stellar_sdk import Asset, Keypair, xdr
 
-from e2e.machine import RunFailed
+from testing.machine import RunFailed
 
 
 @dataclass(frozen=True, slots=True)
