@@ -15,9 +15,9 @@ from bench.cores import Cores
 from bench.payloads import Terms, signed_transfer
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
+from testing.horizon import HorizonStub
 from testing.machine import (
     ROOT,
-    HorizonStub,
     ServedNetwork,
     node_server,
     our_service,

@@ -8,7 +8,6 @@ import contextlib
 import gc
 import os
 import tempfile
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ from farebox.kernel.secret import Secret
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.pool import Connection
 from testing.machine import say
-from testing.report import run_and_report
+from testing.report import run_and_report, timed
 
 _GROWTH_MAX: Final = 2.0
 _BYTES_MAX: Final = 3_000
@@ -48,10 +47,10 @@ FULL: Final = Sizes(Size(10_000), Size(1_000_000), listings=100_000, rounds=5)
 QUICK: Final = Sizes(Size(2_000), Size(100_000), listings=5_000, rounds=3)
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether no step slows down with the settlements, and the figures."""
     sizes = QUICK if quick else FULL
-    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="farebox-growth-") as folder:
         os.chmod(folder, 0o711 if os.geteuid() == 0 else 0o700)
         cluster = Path(folder)
@@ -67,7 +66,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "payers_a_day": [sizes.small.payers, sizes.large.payers],
         "listings": sizes.listings,
         "server": SERVER,
-        "seconds": round(time.monotonic() - began, 1),
     }
     return _holds(figures), figures
 

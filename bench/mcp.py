@@ -6,7 +6,6 @@ while as many paid calls as may be in progress wait for a silent upstream.
 
 import asyncio
 import json
-import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
@@ -18,7 +17,7 @@ from bench.mcp_setup import McpSetup, MeasuredServer, open_mcp_setup
 from bench.measure import Requests, Rounds, load, median_ratio, per_second
 from bench.process_use import cpu_s, resident_mb
 from testing.machine import say, scratch_folder
-from testing.report import run_and_report
+from testing.report import run_and_report, timed
 
 OURS: Final = "farebox"
 THEIRS: Final = "mcp SDK"
@@ -69,10 +68,10 @@ FULL: Final = Size(rounds=5, round_s=4.0, repeats=4)
 QUICK: Final = Size(rounds=2, round_s=1.0, repeats=1)
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether the thresholds hold, and the figures."""
     size = QUICK if quick else FULL
-    began = time.monotonic()
     cores = divide_cores()
     with scratch_folder("farebox-bench-") as scratch:
         async with open_mcp_setup(scratch, cores) as setup:
@@ -96,7 +95,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "search": pairs.figures(),
         "unexpected": sum(each.rounds.unexpected for each in sides),
         "one_core_each": cores.service is not None,
-        "seconds": round(time.monotonic() - began, 1),
     }
     return _holds(figures), figures
 

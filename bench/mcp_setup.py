@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import sys
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,14 +20,14 @@ from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
 from testing.listing_row import list_resource
 from testing.machine import (
-    RunFailed,
     ServedNetwork,
     free_port,
     our_process,
     run_process,
     say,
     subfolder,
-    tail,
+    wait_until,
+    wait_until_started,
 )
 
 _PEER: Final = (sys.executable, "-c", "from bench.mcp_peer import main; main()")
@@ -106,11 +105,12 @@ class McpSetup:
         stalled = StalledCalls(self.ours.url, self.upstream.url)
         tasks = [asyncio.create_task(stalled.call(f"203.0.113.{n}")) for n in range(callers)]
         try:
-            deadline = time.monotonic() + _READY_S
-            while self.upstream.at_once < bound or not stalled.refused:
-                if time.monotonic() > deadline:
-                    raise RunFailed(f"{self.upstream.at_once} of {bound} calls are in progress")
-                await asyncio.sleep(0.05)
+            await wait_until(
+                lambda: self.upstream.at_once >= bound and stalled.refused,
+                f"{bound} calls in progress",
+                within_s=_READY_S,
+                pause_s=0.05,
+            )
             yield stalled
         finally:
             for each in tasks:
@@ -181,11 +181,7 @@ async def _peer(folder: Path, cores: Cores) -> AsyncIterator[MeasuredServer]:
     port, log = free_port(), folder / "peer.log"
     command = [*cores.pin_service(), *_PEER, str(port)]
     async with run_process(command, env={}, log=log) as process:
-        deadline = time.monotonic() + _READY_S
-        while not await _listens(port):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RunFailed(f"the SDK's server did not start; its output:\n{tail(log)}")
-            await asyncio.sleep(0.05)
+        await wait_until_started(lambda: _listens(port), process, log, name="the SDK's server")
         yield MeasuredServer(f"http://127.0.0.1:{port}", process.pid)
 
 

@@ -34,7 +34,7 @@ from bench.measure import (
 from bench.payloads import broken_xdr_body, verify_body, wrong_amount_body, wrong_version_body
 from testing.machine import say, scratch_folder
 from testing.packages import install
-from testing.report import run_and_report
+from testing.report import run_and_report, timed
 
 _WARM_S: Final = 2.0
 _MAX_GENERATOR_BUSY: Final = 0.7
@@ -80,10 +80,10 @@ class VerifyMeasurement:
         } | {"horizon_reads": self.horizon_reads}
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether the promised ratios hold, and the figures."""
     size = QUICK if quick else FULL
-    began = time.monotonic()
     await asyncio.to_thread(install, PEER)
     cores = divide_cores()
     with scratch_folder("farebox-bench-") as scratch:
@@ -99,7 +99,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "0ms": no_latency.figures(),
         "50ms": with_latency.figures(),
         "malformed": malformed,
-        "seconds": round(time.monotonic() - began, 1),
     }
     all_rounds = [*no_latency.rounds.values(), *with_latency.rounds.values()]
     all_rounds += [rounds for sides in refusals.values() for rounds in sides.values()]

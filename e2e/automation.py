@@ -7,7 +7,6 @@ differ in one thing are submitted to the node with the plans' own delegate keys.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -27,7 +26,7 @@ from testing.automation_cases import cases
 from testing.automation_chain import NET
 from testing.automation_owners import open_http
 from testing.machine import RunFailed, say, scratch_folder, subfolder
-from testing.report import run_and_report
+from testing.report import run_and_report, timed
 
 LEAST_PLANS: Final = 12
 LEAST_TWINS: Final = 60
@@ -38,9 +37,9 @@ _LAST_LEDGERS: Final = 4_000  # later than the last ledger of every signed entry
 _FAULTS: Final = (RunFailed, Outage, CommandRefused)
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the target; return whether it holds, and the figures."""
-    began = time.monotonic()
     chosen = cases(quick=quick)
     with scratch_folder("farebox-automation-") as scratch:
         folder = subfolder(scratch, "automation")
@@ -49,7 +48,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
             console = await _live(desk.stage, courses, is_quick=quick)
             await _use_past_the_service(desk.stage, courses)
     figures = _figures(courses, console)
-    figures["seconds"] = round(time.monotonic() - began, 1)
     return _holds(figures, is_quick=quick), figures
 
 

@@ -5,7 +5,6 @@ network, so that the same commands run locally; the ledger shows at the end what
 """
 
 import contextlib
-import time
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +19,7 @@ from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.wrapped_api import NAME, WrappedApi
 from farebox.stellar.known_tokens import USDC
 from testing.machine import ROOT, free_port, scratch_folder, subfolder
-from testing.report import run_and_report
+from testing.report import run_and_report, timed
 from testing.stage import HORIZON_PRELOAD, Market, Stage, open_stage
 
 _NAMES: Final = ("sell.md", "buy.md", "gateway.md", "wallets.md", "automation.md")
@@ -31,10 +30,10 @@ GATEWAY_UNITS: Final = 10_000  # one purchase through the gateway
 _OPERATOR_KEY: Final = "operator-key-of-the-pages-run"
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the pages; return whether all snippets ran and both purchases were paid, and figures."""
     del quick  # the pages are short enough
-    began = time.monotonic()
     settings = {
         "FAREBOX_CATALOG_LOCAL": "1",
         "FAREBOX_FACILITATOR_AUTH_TESTNET": "required",
@@ -69,7 +68,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "snippets": runner.count,
         "snippets_failed": runner.failed,
         "seller_received": received,
-        "seconds": round(time.monotonic() - began, 1),
     }
     expected = PURCHASES * PRICE_UNITS + GATEWAY_UNITS
     return not runner.failed and received == expected, figures

@@ -1,7 +1,6 @@
 """Wallets made of public SDKs sign in: PyPI stellar-sdk here, npm @stellar/stellar-sdk in Node."""
 
 import json
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,7 +15,8 @@ from stellar_sdk.sep.stellar_web_authentication import read_challenge_transactio
 
 from e2e.wallet_accounts import Kind, Login
 from farebox.kernel.networks import Network
-from testing.machine import ROOT, RunFailed, build_environment, node_command
+from testing.commands import node_lines
+from testing.machine import RunFailed
 
 HTTP_S: Final = 30
 NODE_S: Final = 300
@@ -169,15 +169,5 @@ def sign_in_with_npm(target: SignInTarget, logins: Sequence[Login]) -> list[Answ
             for login in logins
         ],
     }
-    completed = subprocess.run(
-        node_command(ROOT / "e2e" / "wallet.mjs"),
-        env=build_environment({}),
-        input=json.dumps(request),
-        capture_output=True,
-        text=True,
-        timeout=NODE_S,
-        check=False,
-    )
-    if completed.returncode:
-        raise RunFailed(f"wallet.mjs failed:\n{completed.stderr.strip()[-800:]}")
-    return [Answer(**each) for each in json.loads(completed.stdout.splitlines()[-1])]
+    lines = node_lines("wallet.mjs", within_s=NODE_S, given=json.dumps(request))
+    return [Answer(**each) for each in json.loads(lines[-1])]

@@ -27,6 +27,7 @@ PLANS: Final = "/v1/automations"
 _CHALLENGE_LIFE: Final = 60  # ledgers
 _HTTP_S: Final = 60
 _PENDING_LOOKS: Final = 40
+_PENDING_S: Final = 0.5
 Json = dict[str, Any]
 
 
@@ -160,7 +161,7 @@ class Client:
         for _ in range(_PENDING_LOOKS):  # a payment under way is answered 202
             if status != 202:
                 break
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(_PENDING_S)
             status, found, _ = await self.send("POST", path, body, payment_signature=payment)
         return status, found
 

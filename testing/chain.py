@@ -3,22 +3,19 @@
 import asyncio
 from typing import Final
 
-import requests
 from stellar_sdk import (
     Keypair,
-    SorobanServer,
     TransactionBuilder,
     TransactionEnvelope,
     scval,
     xdr,
 )
-from stellar_sdk.client.requests_client import RequestsClient
 from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import SimulateTransactionResponse
 
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, Scene
-from testing.contracts import call
+from testing.contracts import call, open_server
 from testing.machine import RunFailed
 
 FEE: Final = 1_000_000
@@ -29,7 +26,7 @@ class Chain:
 
     def __init__(self, network: Network, devnet: Devnet, scene: Scene, reader: Keypair) -> None:
         self.network, self.devnet, self.scene = network, devnet, scene
-        self._server = SorobanServer(devnet.rpc_url, client=_client(devnet))
+        self._server = open_server(devnet.rpc_url, devnet.authority)
         self._reader = reader
 
     async def ledger(self) -> int:
@@ -77,12 +74,3 @@ class Chain:
             return await asyncio.to_thread(self._server.prepare_transaction, envelope)
         except Exception as error:
             raise RunFailed(f"a call is refused before it is sent: {error}") from error
-
-
-def _client(devnet: Devnet) -> RequestsClient:
-    """An HTTP client that trusts the devnet's own authority, if it has one."""
-    session = requests.Session()
-    session.trust_env = False
-    if devnet.authority is not None:
-        session.verify = str(devnet.authority)
-    return RequestsClient(session=session)

@@ -1,35 +1,75 @@
 """Create accounts and contracts on a devnet, and submit operations, by the public SDK."""
 
+import asyncio
+import ssl
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final
 
 import aiohttp
-from stellar_sdk import Account, Keypair, SorobanServer, StrKey, TransactionBuilder, xdr
+import requests
+from stellar_sdk import Account, Keypair, SorobanServer, StrKey, TransactionBuilder, scval, xdr
+from stellar_sdk.client.requests_client import RequestsClient
 from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionResponse, GetTransactionStatus
 
+from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
-from testing.machine import RunFailed
+from testing.machine import ROOT, RunFailed
 
 Entry = xdr.SorobanAuthorizationEntry
+WASM: Final = ROOT / "contracts" / "wasm"
 _FEE: Final = 100_000
 _LOOKS: Final = 400
 _LOOK_S: Final = 0.1
 
 
-async def ask_friendbot(rpc_url: str, address: str) -> None:
-    """Create an account on the ledger.
+async def ask_friendbot(rpc_url: str, address: str, *, authority: Path | None = None) -> None:
+    """Create an account on the ledger; `authority` is the node's own one.
 
     Raises:
         RunFailed: friendbot did not.
     """
+    url, trusted = f"{rpc_url.rstrip('/')}/friendbot", trust_in(authority)
     async with (
         aiohttp.ClientSession(trust_env=False) as session,
-        session.get(f"{rpc_url.rstrip('/')}/friendbot", params={"addr": address}) as answer,
+        session.get(url, params={"addr": address}, ssl=trusted) as answer,
     ):
         if answer.status != 200:
             raise RunFailed(f"friendbot answered {answer.status}")
+
+
+def trust_in(authority: Path | None) -> ssl.SSLContext | bool:
+    """Return what aiohttp trusts: the authority alone, if there is one."""
+    return ssl.create_default_context(cafile=authority) if authority else True
+
+
+def open_server(rpc_url: str, authority: Path | None = None) -> SorobanServer:
+    """Open a node by the SDK; it trusts the node's own authority, if there is one."""
+    session = requests.Session()
+    session.trust_env = False
+    if authority is not None:
+        session.verify = str(authority)
+    return SorobanServer(rpc_url, RequestsClient(session=session))
+
+
+async def deploy_keeper(
+    rpc_url: str, deployer: Keypair, *, authority: Path | None = None
+) -> Address:
+    """Deploy a keeper that anybody may run at any time; return its address.
+
+    Raises:
+        RunFailed: as `submit`.
+    """
+    wasm = (WASM / "keeper.wasm").read_bytes()
+    arguments = (scval.to_bool(False), scval.to_uint64(0))
+
+    def deploy() -> str:
+        with open_server(rpc_url, authority) as server:
+            return deploy_contract(server, Network.TESTNET, deployer, wasm, *arguments)
+
+    return Address(await asyncio.to_thread(deploy))
 
 
 def submit(

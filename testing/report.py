@@ -1,16 +1,47 @@
 """Runs a bench, proof or end-to-end target: figures on the last line, and the exit code."""
 
 import asyncio
+import functools
 import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Awaitable, Callable
 
 from farebox.local.faults import LocalFault
 from testing.machine import RunFailed
 
 Run = Callable[[bool], Awaitable[tuple[bool, dict[str, object]]]]
+
+
+def timed(run: Run) -> Run:
+    """Add to the figures of a run the seconds that it took."""
+
+    @functools.wraps(run)
+    async def measured(quick: bool) -> tuple[bool, dict[str, object]]:
+        began = time.monotonic()
+        holds, figures = await run(quick)
+        return holds, {**figures, "seconds": round(time.monotonic() - began, 1)}
+
+    return measured
+
+
+def limited(at_most_s: float) -> Callable[[Run], Run]:
+    """End a run that takes too long, as one that could not be made."""
+
+    def limit(run: Run) -> Run:
+        @functools.wraps(run)
+        async def ended(quick: bool) -> tuple[bool, dict[str, object]]:
+            try:
+                async with asyncio.timeout(at_most_s):
+                    return await run(quick)
+            except TimeoutError as error:
+                raise RunFailed(f"the run took more than {at_most_s:g} s") from error
+
+        return ended
+
+    return limit
 
 
 def run_and_report(run: Run) -> int:

@@ -11,10 +11,10 @@ from typing import Final
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import DevnetOptions, HeaderForm, Party, Scene, start_devnet
+from testing.horizon import HorizonStub
 from testing.ledger import Ledger
 from testing.machine import (
     ROOT,
-    HorizonStub,
     ServedNetwork,
     authority_bundle,
     node_server,
