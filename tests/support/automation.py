@@ -122,13 +122,15 @@ async def activate(
     """Insert a plan, waive its price, and activate it; its first runs are materialised."""
     draft = draft or draft_plan(now=now)
     async with database.transaction() as db:
-        plan = await put_plan(db, draft, now=now)
-        free = ProposalFacts(price_is_zero=True)
-        plan = await move_plan(
-            db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=now, credited=draft.runs
-        )
+        plan = await waive_price(db, await put_plan(db, draft, now=now), draft.runs, now=now)
         facts = ProposalFacts(runs_left=draft.runs)
         return await move_plan(db, plan, ProposalTrigger.ACTIVATE, facts, now=now)
+
+
+async def waive_price(db: Connection, plan: StoredPlan, runs: int, *, now: datetime) -> StoredPlan:
+    """Let so many runs of a proposed plan cost nothing."""
+    free = ProposalFacts(price_is_zero=True)
+    return await move_plan(db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=now, credited=runs)
 
 
 async def read_plan(database: Database, plan: StoredPlan) -> StoredPlan:

@@ -10,7 +10,7 @@ from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.move_plan import move_plan
 from farebox.stellar.auth_entries import read_entry
-from support.automation import PlanDraft, put_plan
+from support.automation import PlanDraft, put_plan, waive_price
 from support.automation_world import soon
 from support.session_desk import SessionDesk
 from testing.owner_calls import Entry, Sign
@@ -20,10 +20,7 @@ async def paid(desk: SessionDesk, draft: PlanDraft) -> StoredPlan:
     """A plan that waits for its session."""
     async with desk.world.database.transaction() as db:
         plan = await put_plan(db, draft, now=soon())
-        free = ProposalFacts(price_is_zero=True)
-        return await move_plan(
-            db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=soon(), credited=draft.runs
-        )
+        return await waive_price(db, plan, draft.runs, now=soon())
 
 
 async def feeding(

@@ -15,7 +15,7 @@ from farebox.automation.schedules.schedule import OnceSchedule
 from farebox.kernel.addresses import Address
 from support.automation import open_calls
 from support.paid_plans import PaidPlans, paid_plans
-from support.plan_service import faulty_keeper
+from support.plan_stage import faulty_keeper
 from support.presigned_plans import Leg, calls_of
 from support.stage import Stage
 from support.table_rows import in_row

@@ -12,6 +12,7 @@ from farebox.kernel.addresses import contract_address
 from farebox.kernel.networks import Network
 from support.node_proxy import http
 from support.payments import Json
+from support.plan_stage import until_paid_for
 from support.promises import promise
 from support.proposing_stage import (
     PLANS,
@@ -20,7 +21,6 @@ from support.proposing_stage import (
     in_time,
     keeper_plan,
     payroll,
-    until_paid_for,
 )
 from support.stage import Stage, own_relayer, service
 from support.table_rows import in_row
