@@ -15,9 +15,9 @@ from farebox.local.postgres import EmbeddedPostgres
 from farebox.vault.master_keys import new_master_key
 from testing.automation_cases import SOLD, Case, Place
 from testing.automation_chain import NET, AutomationChain
-from testing.automation_owners import Owner, external_signer
 from testing.machine import ServedNetwork, our_process, say, subfolder
 from testing.plan_service import deploy_exchange, new_keeper, plan_settings, set_up_plans
+from testing.smart_accounts import Owner, external_signer
 
 CLOSE_MS: Final = 1000
 _SENDERS: Final = 12

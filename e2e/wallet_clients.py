@@ -7,8 +7,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import requests
-from stellar_sdk import Address, Keypair, TransactionEnvelope, scval, xdr
-from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+from stellar_sdk import TransactionEnvelope, xdr
+from stellar_sdk.auth import authorize_entry
 from stellar_sdk.sep.stellar_soroban_web_authentication import read_challenge_authorization_entries
 from stellar_sdk.sep.stellar_toml import fetch_stellar_toml
 from stellar_sdk.sep.stellar_web_authentication import read_challenge_transaction
@@ -16,6 +16,7 @@ from stellar_sdk.sep.stellar_web_authentication import read_challenge_transactio
 from e2e.wallet_accounts import Kind, Login
 from farebox.kernel.networks import Network
 from testing.commands import node_lines
+from testing.entries import address_of, in_bytes
 from testing.machine import RunFailed
 
 HTTP_S: Final = 30
@@ -117,28 +118,12 @@ def _entries(target: SignInTarget, login: Login, document: str) -> str:
     until = target.latest_ledger() + CONTRACT_LIFE
     entries = read.authorization_entries.soroban_authorization_entries
     signed = [
-        authorize_entry(entry, _plain(login.keys[0]), until, target.network.passphrase)
-        if _address(entry) == login.account
+        authorize_entry(entry, in_bytes(login.keys[0]), until, target.network.passphrase)
+        if address_of(entry) == login.account
         else entry
         for entry in entries
     ]
     return xdr.SorobanAuthorizationEntries(signed).to_xdr()
-
-
-def _plain(key: Keypair) -> Callable[[xdr.HashIDPreimage], xdr.SCVal]:
-    """Return a signer for the smart wallet, whose signatures are 64 bytes."""
-
-    def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
-        return scval.to_bytes(key.sign(authorization_payload_hash(preimage)))
-
-    return sign
-
-
-def _address(entry: xdr.SorobanAuthorizationEntry) -> str:
-    credentials = entry.credentials.address
-    if credentials is None:
-        raise RunFailed("an entry of the challenge names no address")
-    return Address.from_xdr_sc_address(credentials.address).address
 
 
 def _code(answer: requests.Response) -> str:

@@ -14,8 +14,9 @@ from prove.owner_scenery import key_of, owners_of
 from prove.owner_stage import OwnerStage
 from prove.run_envelopes import read_newest
 from prove.world import NETWORK
-from testing.automation_owners import Client, Json, Owner, open_http
+from testing.automation_owners import Client, Json, open_http
 from testing.machine import RunFailed
+from testing.smart_accounts import Owner
 
 _PENDING: Final = 202
 _FAILED: Final = "transaction_failed"  # two sessions of one account cannot be installed at once

@@ -10,8 +10,8 @@ from farebox.local.devnet import Devnet, Party, Scene
 from prove.world import NETWORK
 from testing.automation_cases import SOLD, Place
 from testing.automation_chain import AutomationChain
-from testing.automation_owners import Owner, external_signer
 from testing.plan_service import Exchange, deploy_exchange, new_keeper
+from testing.smart_accounts import Owner, external_signer
 
 PAYERS: Final = 28  # of the scene; the first ones are those of the other cases
 _FILLER, _GIVER = 2, 3  # their numbers

@@ -11,10 +11,10 @@ from farebox.x402.reasons import Reason
 from support import node_proxy
 from support import payment_rules as rules
 from support.accounts import ContractAccount, ContractToken, entry_signed_as
-from support.entries import Credentials
 from support.envelopes import resources, text_memo, time_bounds
 from support.promises import case, promise
 from support.stage import Stage, key_of, own_relayer, service
+from testing.entries import Credentials
 from testing.waiting import until
 
 STRANGER: Final = Keypair.random().public_key

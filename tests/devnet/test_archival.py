@@ -10,7 +10,8 @@ from stellar_sdk.soroban_rpc import GetTransactionStatus, SendTransactionStatus
 
 from farebox.stellar.simulation import NeedsRestore, read_simulation
 from support.running_devnet import TESTNET, RunningDevnet
-from support.sdk_user import SdkUser, call, footprint
+from support.sdk_user import SdkUser, footprint
+from testing.contracts import call
 
 MIN_PERSISTENT_TTL = 120_960
 Scene = tuple[RunningDevnet, Keypair, Asset]

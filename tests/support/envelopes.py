@@ -5,10 +5,10 @@ from typing import Final
 
 from stellar_sdk import Keypair, MuxedAccount, xdr
 
-from support.contract_calls import ZERO_ACCOUNT
+from support.sdk_envelopes import NO_MEMO
+from testing.contract_calls import ZERO_ACCOUNT
 
 NO_CONDITIONS: Final = xdr.Preconditions(xdr.PreconditionType.PRECOND_NONE)
-NO_MEMO: Final = xdr.Memo(xdr.MemoType.MEMO_NONE)
 _V1: Final = xdr.EnvelopeType.ENVELOPE_TYPE_TX
 _Body = xdr.OperationType
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from stellar_sdk import Keypair, scval, xdr
-from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+from stellar_sdk import Keypair, xdr
+from stellar_sdk.auth import authorize_entry
 
 from farebox.automation.authority.issued_entries import IssuedEntry, issue_entries
 from farebox.automation.authority.stored_calls import RunCalls, decode_calls, encode_calls
@@ -36,13 +36,13 @@ from support.automation import (
     read_plan,
     waive_price,
 )
-from support.automation_world import read_state
+from support.automation_world import runs_seen
 from support.callers import Wallet, send_request, sign_in_wallet
 from support.command import Ran, run_farebox
-from support.entries import key_signatures
 from support.plan_stage import PlanStage, opened_plan_stage, until_paid_for
 from support.presigned_plans import Leg, calls_of
 from support.stage import Stage
+from testing.entries import by_keys, last_ledger
 from testing.waiting import until
 
 AUTOMATIONS: Final = "/v1/automations"
@@ -89,8 +89,7 @@ class PlanService(PlanStage):
 
     async def count(self, keeper: str) -> int:
         """How many runs a keeper has seen."""
-        state = await asyncio.to_thread(read_state, self.stage.ledger(), keeper)
-        return int(scval.from_uint32(state["count"]))
+        return await runs_seen(self.stage.ledger(), keeper)
 
     async def open_plan(
         self, wallet: Wallet, keeper: str, *, check: bool = True, runs: int = 3, **changes: Any
@@ -226,14 +225,6 @@ async def plan_service(stage: Stage, **settings: str) -> AsyncIterator[PlanServi
 def sign_entry(unsigned: bytes, *signers: Keypair, passphrase: str | None = None) -> str:
     """Sign an entry as a wallet does: base64 of its XDR."""
     entry = xdr.SorobanAuthorizationEntry.from_xdr_bytes(unsigned)
-    credentials = entry.credentials.address
-    assert credentials is not None
-    expires_at = credentials.signature_expiration_ledger.uint32
     ordered = sorted(signers, key=lambda key: key.raw_public_key())
-
-    def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
-        digest = authorization_payload_hash(preimage)
-        return key_signatures([(key.raw_public_key(), key.sign(digest)) for key in ordered])
-
     network = passphrase or Network.TESTNET.passphrase
-    return authorize_entry(entry, sign, expires_at, network).to_xdr()
+    return authorize_entry(entry, by_keys(ordered), last_ledger(entry), network).to_xdr()

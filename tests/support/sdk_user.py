@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from stellar_sdk import (
-    Account,
     Asset,
     FeeBumpTransactionEnvelope,
     Keypair,
@@ -22,6 +21,7 @@ from stellar_sdk.soroban_rpc import (
     SimulateTransactionResponse,
 )
 
+from testing.contracts import call
 from testing.waiting import until_blocking
 
 _PATIENCE_S: Final = 30.0
@@ -90,28 +90,6 @@ class SdkUser:
         )
         assert simulated.results is not None, simulated.error
         return int(scval.from_int128(simulated.results[0].xdr))
-
-
-def call(
-    contract: str,
-    function: str,
-    arguments: list[stellar_xdr.SCVal],
-    auth: list[stellar_xdr.SorobanAuthorizationEntry] | None = None,
-) -> Operation:
-    """An operation that invokes a contract."""
-    builder = TransactionBuilder(_zero_account(), "none")
-    builder.append_invoke_contract_function_op(contract, function, arguments, auth)
-    return builder.operations[0]
-
-
-def deploy(asset: Asset) -> Operation:
-    """An operation that creates the asset's contract."""
-    builder = TransactionBuilder(_zero_account(), "none")
-    return builder.append_create_stellar_asset_contract_from_asset_op(asset).operations[0]
-
-
-def _zero_account() -> Account:
-    return Account(Keypair.from_raw_ed25519_public_key(bytes(32)).public_key, 0)
 
 
 def footprint(

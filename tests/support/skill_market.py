@@ -42,8 +42,7 @@ async def deploy_market(network: NetworkStage) -> PlanMarket:
     oracle = await _put(ledger, owner, "price_feed")
     closed = int((await ledger.call("getLatestLedger"))["closeTime"])
     for token in tokens:
-        parties = scval.to_address(payer.public_key), scval.to_address(pair)
-        await ledger.invoke(payer, token, "transfer", *parties, scval.to_int128(_LIQUIDITY))
+        await ledger.give(payer, token, pair, _LIQUIDITY)
         asset = scval.to_vec([scval.to_symbol("Stellar"), scval.to_address(token)])
         price = scval.to_int128(PRICE), scval.to_uint64(closed)
         await ledger.invoke(owner, oracle, "set", asset, *price)

@@ -5,7 +5,7 @@ import base64
 import json
 from typing import Any
 
-from stellar_sdk import Keypair, scval
+from stellar_sdk import Keypair
 
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
 from farebox.automation.plans.proposal_store import lock_plan
@@ -337,9 +337,7 @@ async def test_payment_that_failed_on_the_ledger_has_a_receipt_and_a_new_quote(
 async def _empty(shop: PaidPlans, key: Keypair) -> None:
     ledger, asset = shop.stage.ledger(), shop.scene.asset
     held = await ledger.balance(asset, key.public_key)
-    to = scval.to_address(shop.scene.payees[1].address)
-    amount = scval.to_int128(held)
-    await ledger.invoke(key, asset, "transfer", scval.to_address(key.public_key), to, amount)
+    await ledger.give(key, asset, shop.scene.payees[1].address, held)
 
 
 async def test_payer_without_funds_is_offered_the_same_quote(shop: PaidPlans) -> None:

@@ -19,7 +19,8 @@ from farebox.submission.fate import Dead, Indeterminate, SentEnvelope
 from support.automation_world import NET, soon
 from support.installing import feeding, signed
 from support.run_payments import balance
-from support.session_desk import DeskAccount, SessionDesk, by_key
+from support.session_desk import SessionDesk, by_key
+from testing.smart_accounts import Owner
 
 
 async def end(
@@ -130,10 +131,10 @@ async def test_mandate_that_opens_after_its_plan_was_cancelled_is_closed(
 
 
 async def test_session_that_is_installed_after_its_plan_was_cancelled_is_closed(
-    desk: SessionDesk, account: DeskAccount
+    desk: SessionDesk, smart: Owner
 ) -> None:
-    plan = await feeding(desk, AuthorityMode.SESSION, account.address)
-    network, found = await install(desk, plan, account.by_owner)
+    plan = await feeding(desk, AuthorityMode.SESSION, smart.account)
+    network, found = await install(desk, plan, smart.sign_entry)
     assert isinstance(found, Installed)
     await assert_closed(desk, plan, network)
 

@@ -66,8 +66,8 @@ class Owner:
     async def of(cls, desk: SessionDesk, mode: AuthorityMode) -> "Owner":
         if mode is MANDATE:
             return cls(mode, None, by_key(desk.payer))
-        account = await desk.smart_account("c")
-        return cls(mode, account.address, account.by_owner)
+        smart = await desk.smart_account("c")
+        return cls(mode, smart.account, smart.sign_entry)
 
     def draft(self, desk: SessionDesk, kind: PlanKind) -> PlanDraft:
         return desk.draft(kind, BODIES[kind](desk), self.mode, account=self.account, runs=2)
