@@ -19,7 +19,7 @@ from bench.settle_run import Run
 from bench.settle_setup import CADENCE_S, open_settle_setup
 from farebox.local.postgres import EmbeddedPostgres
 from testing.machine import RunFailed, say, scratch_folder, subfolder, wait_until
-from testing.report import limited, run_and_report, timed
+from testing.report import limited, numbers_of, run_and_report, timed
 
 _WORKING: Final = 60  # plans that are always due
 _RUNS: Final = 500  # of each of them: more than the bench takes
@@ -189,10 +189,7 @@ def figures_of(claims: ClaimResults, measured: Measurements) -> dict[str, object
 
 def holds(figures: dict[str, object]) -> bool:
     """Whether every threshold holds."""
-
-    def number(name: str) -> float:
-        return float(str(figures[name]))
-
+    number = numbers_of(figures)
     return (
         number("claim_ratio") >= _CLAIM_RATIO
         and number("claim_ms_p95") <= _CLAIM_P95_MS

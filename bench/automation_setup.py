@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import asyncpg
 from stellar_sdk import Keypair
 
 from bench.automation_rows import fill_plans
@@ -16,9 +15,11 @@ from bench.settle_setup import MeasuredFacilitator, SettleSetup
 from farebox.app.vault_services import automation_sealers
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.addresses import Address
+from farebox.storage.pool import Connection
 from farebox.vault.master_keys import MasterKeys, read_master_keys
 from testing.automation_plans import EVERY, draft_plan, keeper_calls, start_plan
 from testing.contracts import ask_friendbot, deploy_keeper
+from testing.database import connected
 from testing.machine import say, wait_until
 
 CHANNELS: Final = 19
@@ -33,7 +34,7 @@ class AutomationSetup:
     settle: SettleSetup
     settings: dict[str, str]
     keeper: Address
-    db: "asyncpg.Connection[asyncpg.Record]"
+    db: Connection
 
     @contextlib.asynccontextmanager
     async def service(self, name: str) -> AsyncIterator[MeasuredFacilitator]:
@@ -109,10 +110,7 @@ async def open_automation_setup(
             await ask_friendbot(rpc_url, each.public_key)
         keeper = await deploy_keeper(rpc_url, deployer)
     await settle.create_channels(CHANNELS, purpose="automation", settings=settings)
-    db = await asyncpg.connect(settle.database.reveal())
-    try:
+    async with connected(settle.database) as db:
         say(f"storing {plans:,} plans")
         await fill_plans(db, plans, due=0, now=datetime.now(UTC), per_owner=_PER_OWNER)
         yield AutomationSetup(settle, settings, keeper, db)
-    finally:
-        await db.close()

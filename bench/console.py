@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser, CDPSession
 
 from bench.cores import divide_cores
-from bench.measure import Requests, Rounds, load
+from bench.measure import Requests, Rounds, load, quantile
 from farebox.app.console import read_console
 from testing.browser import Visitor, open_chromium, visit
 from testing.console_pages import READY, page_templates, wait_until_ready
@@ -202,7 +202,7 @@ async def _turn_pages(
             await _turn(visitor, route)
     growth = await _heap(cdp) / before
     await visitor.close()
-    return {route: _p95(each) for route, each in times.items()}, round(growth, 3)
+    return {route: round(quantile(each, 0.95)) for route, each in times.items()}, round(growth, 3)
 
 
 async def _turn(visitor: Visitor, route: str) -> float:
@@ -222,11 +222,6 @@ async def _heap(cdp: CDPSession) -> float:
         await cdp.send("HeapProfiler.collectGarbage")
     used = await cdp.send("Runtime.getHeapUsage")
     return float(used["usedSize"])
-
-
-def _p95(values: list[float]) -> float:
-    ordered = sorted(values)
-    return round(ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))])
 
 
 async def _files(stage: ConsoleStage, size: Size) -> Rounds:

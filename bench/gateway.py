@@ -31,7 +31,7 @@ from bench.measure import Requests, Rounds, load, median_ratio, per_second
 from bench.process_use import resident_mb
 from testing.machine import ROOT, RunFailed, say, scratch_folder
 from testing.packages import install
-from testing.report import run_and_report, timed
+from testing.report import numbers_of, run_and_report, timed
 
 OURS: Final = "farebox"
 THEIRS: Final = "npm"
@@ -103,9 +103,7 @@ def _added(rounds: Rounds, alone: Rounds) -> tuple[float, float]:
 
 
 def _holds(figures: dict[str, object]) -> bool:
-    def number(name: str) -> float:
-        return float(str(figures[name]))
-
+    number = numbers_of(figures)
     return (
         number("unpaid_per_s") >= LEAST_PER_S
         and number("unpaid_ratio") >= 1

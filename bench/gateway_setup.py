@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
-import asyncpg
 import msgspec
 
 from bench.cores import Cores
@@ -25,6 +24,7 @@ from farebox.local.certificates import Authority
 from farebox.local.devnet import DevnetOptions, start_devnet
 from farebox.local.gateway_settings import gateway_settings
 from farebox.local.postgres import EmbeddedPostgres
+from testing.database import connected
 from testing.machine import (
     ROOT,
     OurProcess,
@@ -57,11 +57,8 @@ class GatewaySetup:
 
     async def execute(self, statement: str, *args: object) -> None:
         """Run a statement in the service's database."""
-        db = await asyncpg.connect(self.database)
-        try:
+        async with connected(self.database) as db:
             await db.execute(statement, *args)
-        finally:
-            await db.close()
 
     def paid_requests(self, slug: str, path: str, envelopes: Sequence[str]) -> tuple[bytes, ...]:
         """Build paid requests to one of our wrappers."""

@@ -128,3 +128,9 @@ def p50_ms(result: Result) -> float:
 def harmonic_rate(rates: Sequence[float]) -> float:
     """Requests per second of an equal mix of kinds, each served at its own rate."""
     return len(rates) / sum(1 / rate for rate in rates)
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the value below which that share of the values is; 0 without any."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0

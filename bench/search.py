@@ -17,7 +17,7 @@ from bench.search_run import Run, measure
 from bench.search_samples import Samples
 from bench.search_sizes import build
 from testing.machine import say
-from testing.report import run_and_report, timed
+from testing.report import numbers_of, run_and_report, timed
 
 _P50_MS: Final = 12.0
 _P95_MS: Final = 60.0
@@ -139,9 +139,7 @@ def _bar(samples: Samples, side: str, kind: Kind) -> Bar | None:
 
 
 def _holds(figures: dict[str, object]) -> bool:
-    def number(name: str) -> float:
-        return float(str(figures[name]))
-
+    number = numbers_of(figures)
     return (
         number("p50_ms") <= _P50_MS
         and number("p95_ms") <= _P95_MS

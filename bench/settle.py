@@ -22,7 +22,7 @@ from bench.settle_setup import CADENCE_S, SettleSetup, open_settle_setup
 from testing.horizon import HorizonStub
 from testing.machine import say, scratch_folder
 from testing.packages import install
-from testing.report import limited, run_and_report, timed
+from testing.report import limited, numbers_of, run_and_report, timed
 
 _MANY: Final = 220
 _SOME: Final = 19
@@ -232,9 +232,7 @@ def _burst_figures(run: Run) -> dict[str, object]:
 
 
 def _holds(figures: dict[str, object]) -> bool:
-    def number(name: str) -> float:
-        return float(str(figures[name]))
-
+    number = numbers_of(figures)
     return (
         number("per_ledger_220") >= _PER_LEDGER_220
         and number("sequence_errors") == 0

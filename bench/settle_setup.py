@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -48,11 +47,6 @@ class MeasuredFacilitator:
         status = Path(f"/proc/{self.pid}/status").read_text()
         line = next(each for each in status.splitlines() if each.startswith("VmHWM:"))
         return round(int(line.split()[1]) * _PAGE_KB / 1e6, 1)
-
-    def cpu_s(self) -> float:
-        """Read the CPU seconds of the process."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)

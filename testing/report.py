@@ -7,12 +7,17 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from farebox.local.faults import LocalFault
 from testing.machine import RunFailed
 
 Run = Callable[[bool], Awaitable[tuple[bool, dict[str, object]]]]
+
+
+def numbers_of(figures: Mapping[str, object]) -> Callable[[str], float]:
+    """Return a reader of the figures that are numbers."""
+    return lambda name: float(str(figures[name]))
 
 
 def timed(run: Run) -> Run:
