@@ -117,17 +117,6 @@ def text_memo(text: bytes) -> xdr.Memo:
     return xdr.Memo(xdr.MemoType.MEMO_TEXT, text=text)
 
 
-def resources(resource_fee: int) -> xdr.SorobanTransactionData:
-    """Resource data as a client may declare it: empty, at any fee."""
-    return xdr.SorobanTransactionData(
-        xdr.SorobanTransactionDataExt(0),
-        xdr.SorobanResources(
-            xdr.LedgerFootprint([], []), xdr.Uint32(0), xdr.Uint32(0), xdr.Uint32(0)
-        ),
-        xdr.Int64(resource_fee),
-    )
-
-
 def spliced(raw: bytes, old: bytes, new: bytes) -> bytes:
     """The bytes with one range replaced, for encodings that no SDK writes.
 

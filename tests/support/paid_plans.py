@@ -1,7 +1,5 @@
 """The whole service with a paymaster, a price for runs, and an owner who proposes plans."""
 
-import base64
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient
 from support.automation import PlanDraft, draft_plan, open_calls, put_plan, read_plan
 from support.callers import Wallet, send_request, sign_in_wallet
-from support.payment_headers import required
+from support.payment_headers import payment_header, required
 from support.payments import Draft, encoded
 from support.plan_stage import own_paymaster, some_keeper, until_paid_for
 from support.stage import Stage, own_relayer, service, until_ready
@@ -176,14 +174,8 @@ def path_of(plan: StoredPlan, route: str) -> str:
 
 def signature(offer: Json, draft: Draft, **members: Any) -> str:
     """The value of `PAYMENT-SIGNATURE`, as a client writes it that echoes the extensions."""
-    payload = {
-        "x402Version": 2,
-        "accepted": offer["accepts"][0],
-        "payload": {"transaction": encoded(draft.envelope())},
-        "resource": offer["resource"],
-        "extensions": offer["extensions"],
-    } | members
-    return base64.b64encode(json.dumps(payload).encode()).decode()
+    echoed = {"resource": offer["resource"], "extensions": offer["extensions"]}
+    return payment_header(offer["accepts"][0], encoded(draft.envelope()), **(echoed | members))
 
 
 @asynccontextmanager

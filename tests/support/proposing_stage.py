@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from farebox.kernel.networks import Network
@@ -15,6 +14,7 @@ from support.contracts import wasm_of
 from support.payments import Json
 from support.plan_stage import PlanStage, opened_plan_stage
 from support.stage import Stage
+from testing.plan_specs import in_time, payments, upkeep
 
 PLANS: Final = "/v1/automations"
 
@@ -83,11 +83,6 @@ def hash_of(name: str) -> str:
     return hashlib.sha256(wasm_of(name)).hexdigest()
 
 
-def in_time(**delta: float) -> str:
-    """A moment from now, as JSON has it."""
-    return (datetime.now(UTC) + timedelta(**delta)).isoformat().replace("+00:00", "Z")
-
-
 def keeper_plan(keeper: str, **changes: Any) -> Json:
     """A plan that runs a keeper every hour."""
     body = {
@@ -95,7 +90,7 @@ def keeper_plan(keeper: str, **changes: Any) -> Json:
         "network": Network.TESTNET.value,
         "title": "Upkeep",
         "schedule": {"type": "interval", "everySeconds": 3600, "startAt": in_time(hours=1)},
-        "spec": {"contract": keeper, "autolayer": True, "effects": {}},
+        "spec": upkeep(keeper),
         "runLimit": 12,
     }
     return body | changes
@@ -108,10 +103,7 @@ def payroll(token: str, *legs: tuple[str, int], **changes: Any) -> Json:
         "network": Network.TESTNET.value,
         "title": "Payroll",
         "schedule": {"type": "once", "at": in_time(hours=1)},
-        "spec": {
-            "token": token,
-            "legs": [{"to": to, "amount": str(amount)} for to, amount in legs],
-        },
+        "spec": payments(token, legs),
         "runLimit": 1,
         "authorityMode": "presigned",
         "expiresAt": in_time(hours=6),  # a devnet closes many ledgers in a week

@@ -21,6 +21,7 @@ from stellar_sdk.soroban_rpc import (
     SimulateTransactionResponse,
 )
 
+from support.sdk_ledger_keys import resource_data
 from testing.contracts import call
 from testing.waiting import until_blocking
 
@@ -57,7 +58,7 @@ class SdkUser:
     def extend(self, source: Keypair, key: stellar_xdr.LedgerKey) -> GetTransactionResponse:
         """Settle an extension of one entry's life by 100,000 ledgers from now."""
         envelope = self.build(source, ExtendFootprintTTL(extend_to=100_000))
-        envelope.transaction.soroban_data = footprint(read_only=[key])
+        envelope.transaction.soroban_data = resource_data(read_only=[key], sizes=(0, 0, 0), fee=0)
         prepared = self.server.prepare_transaction(envelope)
         prepared.sign(source)
         return self.settle(prepared)
@@ -90,21 +91,3 @@ class SdkUser:
         )
         assert simulated.results is not None, simulated.error
         return int(scval.from_int128(simulated.results[0].xdr))
-
-
-def footprint(
-    *,
-    read_only: list[stellar_xdr.LedgerKey] | None = None,
-    read_write: list[stellar_xdr.LedgerKey] | None = None,
-) -> stellar_xdr.SorobanTransactionData:
-    """Soroban data that names entries and leaves every resource to the simulation."""
-    return stellar_xdr.SorobanTransactionData(
-        ext=stellar_xdr.SorobanTransactionDataExt(0),
-        resources=stellar_xdr.SorobanResources(
-            footprint=stellar_xdr.LedgerFootprint(read_only or [], read_write or []),
-            instructions=stellar_xdr.Uint32(0),
-            disk_read_bytes=stellar_xdr.Uint32(0),
-            write_bytes=stellar_xdr.Uint32(0),
-        ),
-        resource_fee=stellar_xdr.Int64(0),
-    )

@@ -54,6 +54,7 @@ from support.payments import Json
 from support.session_market import SessionMarket, deploy_alone, session_market
 from testing.contracts import return_value
 from testing.owner_calls import Sign, sign_recorded
+from testing.plan_specs import feed, payments, portfolio, purchase
 from testing.smart_accounts import Owner, external_signer
 
 SOLD: Final = 1_000
@@ -132,56 +133,20 @@ class SessionDesk:
 
     def dca(self, **changes: object) -> Json:
         """Sell a thousand of the asset for coin, at half of it at least."""
-        return {
-            "venue": "soroswap",
-            "tokenIn": self.scene.asset,
-            "tokenOut": self.scene.native,
-            "amountIn": str(SOLD),
-            "slippageBps": 100,
-            "minRate": {"num": "1", "den": "2"},
-            **changes,
-        }
+        return purchase(self.scene.asset, self.scene.native, SOLD) | changes
 
     def feed(self, **changes: object) -> Json:
         """Feed the keeper with some of the asset."""
-        return {
-            "contract": self.keeper,
-            "function": "feed",
-            "args": [
-                {"type": "address", "value": "$account"},
-                {"type": "address", "value": self.scene.asset},
-                {"type": "i128", "value": str(SOLD)},
-            ],
-            "effects": {
-                "maxDebit": [{"token": self.scene.asset, "amount": str(SOLD)}],
-                "minCredit": [],
-            },
-            **changes,
-        }
+        return feed(self.keeper, self.scene.asset, SOLD) | changes
 
     def disbursement(self, **changes: object) -> Json:
         """Pay two accounts."""
-        legs = [
-            {"to": each.address, "amount": str(100 + number)}
-            for number, each in enumerate(self.scene.payees[:2])
-        ]
-        return {"token": self.scene.asset, "legs": legs, **changes}
+        payees = [each.address for each in self.scene.payees[:2]]
+        return payments(self.scene.asset, zip(payees, (100, 101), strict=True)) | changes
 
     def rebalance(self, **changes: object) -> Json:
         """Keep half in the asset, of which the payer has more."""
-        tokens = (self.scene.asset, self.scene.native)
-        return {
-            "assets": [
-                {"token": token, "weightBps": bps}
-                for token, bps in zip(tokens, (5_000, 5_000), strict=True)
-            ],
-            "driftBps": 100,
-            "maxTradePerRun": [{"token": token, "amount": str(SOLD)} for token in tokens],
-            "oracle": self.oracle,
-            "maxSlippageBps": 500,
-            "venue": "soroswap",
-            **changes,
-        }
+        return portfolio((self.scene.asset, self.scene.native), self.oracle, SOLD) | changes
 
     # plans
 

@@ -12,13 +12,13 @@ from support.skill_plans import (
     Planner,
     PlanSkill,
     activated,
-    in_time,
     paid,
     plan_of,
     planner,
     proposed,
 )
 from support.skill_stage import SkillStage
+from testing.plan_specs import in_time
 from testing.waiting import until
 
 

@@ -18,13 +18,13 @@ from support.proposing_stage import (
     PLANS,
     ProposingStage,
     hash_of,
-    in_time,
     keeper_plan,
     payroll,
 )
 from support.stage import Stage, own_relayer, service
 from support.table_rows import in_row
 from support.vault import VAULT_SETTING
+from testing.plan_specs import in_time
 
 _DEBIT = "spec.effects.maxDebit[0].amount"
 CRON = {"type": "cron", "expr": "0 8 * * 1", "timezone": "Europe/Paris"}
