@@ -29,6 +29,7 @@ from testing.machine import (
     wait_until,
     wait_until_started,
 )
+from testing.servers import listening
 
 _PEER: Final = (sys.executable, "-c", "from bench.mcp_peer import main; main()")
 _READY_S: Final = 30.0
@@ -53,12 +54,8 @@ class SilentUpstream:
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Serve inside this context."""
-        server = await asyncio.start_server(self._keep_silent, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
-        try:
+        async with listening(self._keep_silent) as self.port:
             yield
-        finally:
-            server.close()
 
     async def _keep_silent(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

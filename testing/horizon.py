@@ -9,6 +9,8 @@ from typing import Final
 
 from aiohttp import web
 
+from testing.servers import serving
+
 _LEDGERS: Final = 20
 
 
@@ -41,12 +43,5 @@ class HorizonStub:
         """Listen on loopback; yields the URL."""
         app = web.Application()
         app.router.add_get("/{host}/ledgers", self._answer)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        try:
-            host, port = runner.addresses[0][:2]
-            yield f"http://{host}:{port}"
-        finally:
-            await runner.cleanup()
+        async with serving(app) as url:
+            yield url

@@ -45,11 +45,8 @@ settings.load_profile("tests")
 
 pytest_plugins = (
     "support.stage_fixtures",
-    "support.agent_fixtures",
-    "support.caller_fixtures",
-    "support.proposing_fixtures",
+    "support.service_fixtures",
     "support.deadlines",
-    "support.prove_world",
     "support.output_check",
     "support.parameter_names",
     "support.costs",

@@ -16,8 +16,8 @@ from farebox.kernel.clock import SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
 from support.delivery_attempts import Attempt, Attempted, RecordedResponse
+from support.faulty_database import LosingDatabase
 from support.loop_time import LaterTime
-from support.losing_database import LosingDatabase
 from support.upstream import GatedUpstream, answers, drips, drops, says
 from testing.waiting import until
 

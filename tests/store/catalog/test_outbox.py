@@ -28,9 +28,9 @@ from support.journal_rows import (
     insert_settlement,
     party,
 )
+from support.listings import no_gateway
 from support.manual_clock import START, ManualClock
 from support.promises import case
-from support.wrapper_listings import no_gateway
 from testing.waiting import until
 
 
