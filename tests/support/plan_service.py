@@ -15,7 +15,6 @@ from farebox.automation.authority.stored_calls import RunCalls, decode_calls, en
 from farebox.automation.lifecycle.operator_plans import close_plans
 from farebox.automation.lifecycle.operator_store import OperatorFilter
 from farebox.automation.paymaster.paymaster import Paymaster
-from farebox.automation.plans import proposal_store
 from farebox.automation.plans.session_spec import AuthorityMode, SessionSpec
 from farebox.automation.plans.session_spec_xdr import write_spec
 from farebox.automation.plans.stored_plan import StoredPlan
@@ -31,6 +30,7 @@ from support.automation import (
     DELEGATES,
     PlanDraft,
     draft_plan,
+    lock,
     open_calls,
     put_plan,
     read_plan,
@@ -166,8 +166,7 @@ class PlanService(PlanStage):
     async def pay_for(self, proposal_id: str, *, runs: int) -> StoredPlan:
         """Waive the price of a plan that was proposed."""
         async with self.database.transaction() as db:
-            plan = await proposal_store.lock_plan(db, proposal_id)
-            assert plan is not None
+            plan = await lock(db, proposal_id)
             return await waive_price(db, plan, runs, now=datetime.now(UTC))
 
     async def state(self, plan: StoredPlan) -> StoredPlan:
