@@ -11,6 +11,7 @@ import msgspec
 
 from bench.child_process import generate_load
 from bench.load import Plan, Result
+from testing.machine import say
 
 IN_FLIGHT: Final = 8
 
@@ -104,6 +105,16 @@ async def load(
         is_once=requests.is_once,
     )
     return msgspec.json.decode(await generate_load("load", plan), type=Result)
+
+
+def say_result(label: str, result: Result) -> None:
+    """Say the rate and the latency of a round, and an answer that was not expected."""
+    say(
+        f"{label}: {result.per_second:.0f}/s, p50 {result.p50_ms:.2f} ms, "
+        f"p95 {result.p95_ms:.2f} ms, p99 {result.p99_ms:.2f} ms"
+    )
+    if result.unexpected:
+        say(f"unexpected: {result.first_unexpected[-300:]}")
 
 
 def median_ratio(ours: Rounds, theirs: Rounds, measure: Callable[[Result], float]) -> float:

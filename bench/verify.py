@@ -30,6 +30,7 @@ from bench.measure import (
     median_ratio,
     p50_ms,
     per_second,
+    say_result,
 )
 from bench.payloads import broken_xdr_body, verify_body, wrong_amount_body, wrong_version_body
 from testing.machine import say, scratch_folder
@@ -169,12 +170,7 @@ async def _verify_rounds(setup: VerifySetup, size: Size, *, label: str) -> Verif
             rounds[side].results.append(result)
             counts = await setup.devnet.counts()
             calls[side] += calls_beyond_idle(counts, setup.idle_calls_per_s, elapsed_s=elapsed)
-            say(
-                f"{label}, round {turn + 1}/{size.rounds}, {side}: {result.per_second:.0f}/s, "
-                f"p50 {result.p50_ms:.2f} ms, p99 {result.p99_ms:.2f} ms"
-            )
-            if result.unexpected:
-                say(f"unexpected: {result.first_unexpected[-300:]}")
+            say_result(f"{label}, round {turn + 1}/{size.rounds}, {side}", result)
     return VerifyMeasurement(rounds, calls, setup.horizon.reads)
 
 

@@ -60,6 +60,15 @@ class UptoParties:
         passphrase = chain.network.passphrase
         return self.sign(chain.contract, asdict(grant), self.payer.secret, passphrase)
 
+    async def signed_grant(self) -> tuple[Grant, str]:
+        """New terms, and the payer's entry for them."""
+        grant = await self.grant()
+        return grant, self.signed(grant)
+
+    async def ends(self, grant: Grant, *status: object) -> None:
+        """Hold the status of a grant against the one that it must have."""
+        expect("status", await self.captor.status(grant), list(status))
+
     def sign_later(self, grant: Grant, until: int) -> str:
         """A new signature of an old grant, which itself has not expired."""
         return self.captor.resigned(self.signed(grant), self.payer, until)
