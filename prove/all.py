@@ -1,4 +1,6 @@
-"""`make prove PROOF=all`: every proof in turn; all of them have 75 minutes at most.
+"""`make prove PROOF=all`: every proof of the service in turn; all have 75 minutes at most.
+
+That of mutations is none of them: it judges the tests, and takes more than an hour.
 
 QUICK=1 runs the short form of each. The last line names the proofs that failed; exit code 0 when
 none did.

@@ -8,7 +8,6 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
 _READ_BYTES: Final = 256 * 1024
-_HELD_BYTES: Final = 2 * _READ_BYTES  # more than an event loop reads before it gives bytes out
 
 
 class LosslessTls(ssl.SSLObject):
@@ -18,10 +17,10 @@ class LosslessTls(ssl.SSLObject):
     an error of TLS (a fatal alert, plain text), it drops those that it has read before.
     """
 
-    held: bytearray  # read, and not given to the handler; incomplete beyond `_HELD_BYTES`
+    held: bytearray  # read, and not given to the handler
 
     def __new__(cls) -> Self:
-        """Hold nothing; Python makes a TLS object without `__init__`."""
+        """Hold nothing yet; Python makes a TLS object without `__init__`."""
         made = super().__new__(cls)
         made.held = bytearray()
         return made
@@ -29,7 +28,7 @@ class LosslessTls(ssl.SSLObject):
     def read(self, size: int = 1024, buffer: Any = None) -> Any:
         """Read a record, and hold its bytes."""
         received = super().read(size, buffer)
-        if buffer is None and len(self.held) <= _HELD_BYTES:
+        if buffer is None:
             self.held += received
         return received
 
@@ -54,11 +53,25 @@ class WholeResponseHandler(ResponseHandler):
     def data_received(self, data: bytes) -> None:
         """Parse bytes that the event loop gives out; they are not held any more.
 
-        Without bytes, the library goes on with those that it has.
+        Without bytes, the library goes on with those that it has. A malformed response ends the
+        connection; the library would wait for its peer.
         """
         if data and self._tls is not None:
             self._tls.held.clear()
         super().data_received(data)
+        if self.exception() is not None:
+            self._abort_soon(self.transport)
+
+    def close(self) -> None:
+        """Close the connection, and do not wait for the peer, which may go on sending."""
+        transport = self.transport
+        super().close()
+        self._abort_soon(transport)
+
+    def _abort_soon(self, transport: asyncio.Transport | None) -> None:
+        """Abort once the event loop is done with the bytes that it has read."""
+        if transport is not None:
+            self._loop.call_soon(transport.abort)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Parse the bytes that are left, then fail the body unless it is complete.
@@ -81,7 +94,7 @@ class WholeResponseHandler(ResponseHandler):
     def _take_rest(self) -> bool:
         """Parse the bytes left in TLS; return whether the closure alert follows them."""
         tls = self._tls
-        if tls is None or len(tls.held) > _HELD_BYTES:
+        if tls is None:
             return False
         self._parse(bytes(tls.held))
         try:

@@ -55,6 +55,11 @@ class TlsPeer:
         self._writer.write(self.outgoing.read())
         await self._writer.drain()
 
+    async def wait_for_close(self) -> None:
+        """Wait until the client has closed."""
+        while await self._reader.read(65_536):
+            pass
+
     async def _until_done(self, step: Callable[[], Any]) -> Any:
         while True:
             with suppress(ssl.SSLWantReadError):
@@ -91,6 +96,16 @@ def leaves(peer: TlsPeer) -> None:
     del peer
 
 
+def stays(peer: TlsPeer) -> None:
+    """Send nothing, and keep the connection until the client closes it."""
+    del peer
+
+
+def goes_on(peer: TlsPeer) -> None:
+    """Go on sending until the client ends the connection."""
+    del peer
+
+
 @dataclass(frozen=True, slots=True)
 class Script:
     """What the server sends: the first bytes, what follows at once or later, and the end."""
@@ -108,7 +123,7 @@ async def calling(authority: Authority, script: Script) -> AsyncIterator[Outboun
     tls = authority.server(SELLER)
     tls.maximum_version = script.version
 
-    served = asyncio.Event()
+    served = asyncio.get_running_loop().create_future()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -117,8 +132,10 @@ async def calling(authority: Authority, script: Script) -> AsyncIterator[Outboun
             await writer.wait_closed()
         except OSError:  # its client has left
             writer.close()
-        finally:
-            served.set()
+        except AssertionError as failure:
+            served.set_exception(failure)
+        if not served.done():
+            served.set_result(None)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -130,8 +147,8 @@ async def calling(authority: Authority, script: Script) -> AsyncIterator[Outboun
         ):
             yield response
     finally:
-        async with asyncio.timeout(20):
-            await served.wait()
+        async with asyncio.timeout(10):
+            await served
         server.close()
 
 
@@ -146,6 +163,13 @@ async def play(peer: TlsPeer, script: Script) -> None:
         peer.tls.write(script.later)
     script.end(peer)
     await peer.flush()
+    if script.end is stays:
+        await peer.wait_for_close()
+    if script.end is goes_on:
+        for _ in range(4_000):
+            peer.tls.write(bytes(16_000))
+            await peer.flush()
+        raise AssertionError("the client read 64 MB and did not end the connection")
 
 
 async def read(authority: Authority, script: Script) -> bytes | UnknownOutcomeReason:
@@ -155,6 +179,12 @@ async def read(authority: Authority, script: Script) -> bytes | UnknownOutcomeRe
             return await response.read()
     except CallOutcomeUnknown as unknown:
         return unknown.reason
+
+
+async def leave(authority: Authority, script: Script) -> bytes:
+    """The first piece of a body whose reader leaves then."""
+    async with calling(authority, script) as response:
+        return await anext(aiter(response.chunks()))
 
 
 async def read_late(authority: Authority, script: Script) -> bytes | UnknownOutcomeReason:
@@ -199,6 +229,20 @@ def find_faults(loop: str, authority: Authority, rows: Mapping[object, Row]) -> 
         for (name, row), end in zip(rows.items(), ends, strict=True)
         if end != row.expected
     ]
+
+
+def framed(framing: str, size: int) -> bytes:
+    """A response with a body of so many bytes."""
+    piece = b"x" * 1_000
+    fields, body = {
+        "length": (f"Content-Length: {size}\r\n", b"x" * size),
+        "chunks": (
+            "Transfer-Encoding: chunked\r\n",
+            (b"3e8\r\n" + piece + b"\r\n") * (size // 1_000) + b"0\r\n\r\n",
+        ),
+        "connection": ("", b"x" * size),
+    }[framing]
+    return f"{OK}{fields}\r\n".encode() + body
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -278,13 +322,25 @@ def test_body_is_whole_although_tls_fails_in_the_read_that_ends_it(
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_reader_that_waits_for_a_malformed_body_fails_with_its_connection(
+def test_reader_that_waits_for_a_malformed_body_fails_at_once(
     authority: Authority, loop: str
 ) -> None:
     first = f"{OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n".encode()
     rows: dict[object, Row] = {
         end.__name__: Row(Script(first, end, later=b"zz\r\nxx", pause_s=0.3), DROPPED)
-        for end in (closes, leaves)
+        for end in (closes, leaves, stays, goes_on)
+    }
+    assert find_faults(loop, authority, rows) == []
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_connection_of_a_reader_that_leaves_ends_although_its_server_goes_on(
+    authority: Authority, loop: str
+) -> None:
+    """An event loop would read and discard for half a minute."""
+    rows: dict[object, Row] = {
+        framing: Row(Script(framed(framing, 3_000)[:-1], goes_on), b"x" * size, leave)
+        for framing, size in (("length", 2_999), ("connection", 2_999))
     }
     assert find_faults(loop, authority, rows) == []
 
@@ -301,20 +357,6 @@ def test_stream_of_small_chunks_is_whole_for_a_slow_reader_whose_server_has_left
         for end in (closes, leaves)
     }
     assert find_faults(loop, authority, rows) == []
-
-
-def framed(framing: str, size: int) -> bytes:
-    """A response with a body of so many bytes."""
-    piece = b"x" * 1_000
-    fields, body = {
-        "length": (f"Content-Length: {size}\r\n", b"x" * size),
-        "chunks": (
-            "Transfer-Encoding: chunked\r\n",
-            (b"3e8\r\n" + piece + b"\r\n") * (size // 1_000) + b"0\r\n\r\n",
-        ),
-        "connection": ("", b"x" * size),
-    }[framing]
-    return f"{OK}{fields}\r\n".encode() + body
 
 
 @pytest.mark.parametrize("loop", LOOPS)

@@ -23,7 +23,7 @@ UNPLAYED = ProofResult(SizedProof("unplayed", {}), 2, 1.0, {"error": "no databas
 def test_every_proof_is_run() -> None:
     (folder,) = prove.__path__
     modules = [each for each in Path(folder).glob("*.py") if "run_and_report(" in each.read_text()]
-    proofs = {f"prove.{each.stem}" for each in modules} - RUNS_OTHERS
+    proofs = {f"prove.{each.stem}" for each in modules} - RUNS_OTHERS - {"prove.mutation"}
     assert proofs == {f"prove.{each.name}" for each in PROOFS}
 
 

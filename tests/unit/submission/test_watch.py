@@ -49,6 +49,7 @@ async def test_listed_ledger_is_not_listed_again() -> None:
         await watching.look()
     await watching.close(landed(9, 102))
     assert watching.ledgers.listings == [(101, ""), (102, "")]
+    assert watching.ledgers.looked_up == [], "what a listing covers costs no call of its own"
 
 
 async def test_foreign_fee_bump_of_a_watched_transaction_is_found_in_a_listing() -> None:

@@ -91,7 +91,8 @@ async def test_payroll_reports_each_recipient(proposing: ProposingStage) -> None
     assert [each["ok"] for each in recipients] == [True, False, False]
     assert "not on the ledger" in recipients[1]["detail"]
     assert "no trustline" in recipients[2]["detail"]
-    assert preflight["firstRun"]["effects"] == [{"token": scene.asset, "amount": "-5"}]
+    effects = [{"token": scene.asset, "amount": "-5"}]
+    assert preflight["firstRun"] == {"at": body["schedule"]["at"], "effects": effects}
     assert int(preflight["estimatedFeeStroops"]) > 0
 
 
