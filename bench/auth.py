@@ -7,7 +7,6 @@ with every request of both sides counted against a limit that none reaches, for 
 
 import contextlib
 import secrets
-import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +18,11 @@ import aiohttp
 from bench.cores import Cores, divide_cores
 from bench.measure import Requests, Rounds, load, per_second
 from bench.payloads import Terms, broken_xdr_body
-from e2e.machine import RunFailed, ServedNetwork, our_service, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
 from farebox.local.gateway_settings import operator_setting
+from testing.machine import RunFailed, ServedNetwork, our_service, say, scratch_folder, subfolder
+from testing.report import run_and_report, timed
 
 MOST_MS: Final = 1.0
 _WARM_S: Final = 1.0
@@ -78,10 +77,10 @@ class AuthMeasurement:
         }
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether a key adds a millisecond at most to the median, and figures."""
     size = QUICK if quick else FULL
-    began = time.monotonic()
     cores = divide_cores()
     by_kind: dict[str, AuthMeasurement] = {}
     with scratch_folder("farebox-bench-") as scratch:
@@ -103,7 +102,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "p99_ms_without": round(free.crowd[_NO_KEY].p99_ms, 3),
         "one_core_each": cores.service is not None,
         **{kind: measurement.figures() for kind, measurement in by_kind.items()},
-        "seconds": round(time.monotonic() - began, 1),
     }
     as_expected = all(
         r.unexpected == 0 for measurement in by_kind.values() for r in measurement.rounds

@@ -5,7 +5,6 @@ ledger.
 """
 
 import asyncio
-import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,9 +17,9 @@ from bench.cores import Cores, divide_cores
 from bench.settle_drive import Load, sustained
 from bench.settle_run import Run
 from bench.settle_setup import CADENCE_S, open_settle_setup
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.postgres import EmbeddedPostgres
+from testing.machine import RunFailed, say, scratch_folder, subfolder, wait_until
+from testing.report import limited, numbers_of, run_and_report, timed
 
 _WORKING: Final = 60  # plans that are always due
 _RUNS: Final = 500  # of each of them: more than the bench takes
@@ -66,20 +65,17 @@ class Measurements:
     memory_mb: float = 0.0
 
 
+@timed
+@limited(_AT_MOST_S)
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether the thresholds hold, and the figures."""
-    size, began, cores = QUICK if quick else FULL, time.monotonic(), divide_cores()
-    try:
-        async with asyncio.timeout(_AT_MOST_S):
-            with scratch_folder("farebox-bench-") as scratch:
-                with EmbeddedPostgres(subfolder(scratch, "claims")) as postgres:
-                    claims = await measure_claims(postgres, cores, rounds=size.rounds)
-                measured = await _measure_service(scratch, cores, size)
-    except TimeoutError as error:
-        raise RunFailed(f"the bench took more than {_AT_MOST_S:g} s") from error
+    size, cores = QUICK if quick else FULL, divide_cores()
+    with scratch_folder("farebox-bench-") as scratch:
+        with EmbeddedPostgres(subfolder(scratch, "claims")) as postgres:
+            claims = await measure_claims(postgres, cores, rounds=size.rounds)
+        measured = await _measure_service(scratch, cores, size)
     figures = figures_of(claims, measured)
     figures["one_core_each"] = cores.service is not None
-    figures["seconds"] = round(time.monotonic() - began, 1)
     return holds(figures), figures
 
 
@@ -111,8 +107,8 @@ async def _measure_lateness(setup: AutomationSetup, plans: int) -> list[float]:
     say(f"lateness: {plans} plans, one by one")
     start_at = datetime.now(UTC) + timedelta(seconds=_LEAD_S)
     ids = await setup.start_plans(plans, runs=1, start_at=start_at, apart=_APART)
-    until = time.monotonic() + _LEAD_S + (_APART * plans).total_seconds() + _LANDED_S
-    while True:
+
+    async def late_ms() -> list[float] | None:
         rows = await setup.db.fetch(
             """
             SELECT extract(epoch FROM a.prepared_at - r.scheduled_for)::float8 * 1000 AS late_ms
@@ -121,11 +117,11 @@ async def _measure_lateness(setup: AutomationSetup, plans: int) -> list[float]:
             """,
             ids,
         )
-        if len(rows) == plans:
-            return sorted(float(row["late_ms"]) for row in rows)
-        if time.monotonic() > until:
-            raise RunFailed(f"{len(rows)} of {plans} plans have run")
-        await asyncio.sleep(_LOOK_S)
+        return sorted(float(row["late_ms"]) for row in rows) if len(rows) == plans else None
+
+    within_s = _LEAD_S + (_APART * plans).total_seconds() + _LANDED_S
+    what = f"a run of each of {plans} plans"
+    return await wait_until(late_ms, what, within_s=within_s, pause_s=_LOOK_S)
 
 
 async def _count_runs(setup: AutomationSetup, size: Size) -> list[int]:
@@ -193,10 +189,7 @@ def figures_of(claims: ClaimResults, measured: Measurements) -> dict[str, object
 
 def holds(figures: dict[str, object]) -> bool:
     """Whether every threshold holds."""
-
-    def number(name: str) -> float:
-        return float(str(figures[name]))
-
+    number = numbers_of(figures)
     return (
         number("claim_ratio") >= _CLAIM_RATIO
         and number("claim_ms_p95") <= _CLAIM_P95_MS

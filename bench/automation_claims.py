@@ -1,26 +1,26 @@
 """How fast due runs are claimed, beside procrastinate on the same server, in one process."""
 
-import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from statistics import median
 from typing import Final
 
-import asyncpg
 import procrastinate
 
 from bench.automation_rows import fill_jobs, fill_plans, reset_jobs, reset_plans
 from bench.cores import Cores
-from e2e.machine import RunFailed, say
+from bench.measure import quantile
 from farebox.automation.execution.scheduler import BATCH, LEASE
 from farebox.automation.runs import claim_store
 from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
+from farebox.storage.pool import Connection
+from testing.database import connected, create_database
+from testing.machine import RunFailed, say
 
 FEW: Final = 1_000  # stored plans, all of them due
 MANY: Final = 100_000
@@ -32,19 +32,17 @@ _WARM: Final = 1  # rounds that are not counted
 class ClaimTimes:
     """The times of the claims of each round, in milliseconds, and what each round reached."""
 
-    rounds_ms: list[list[float]] = field(default_factory=list)  # each in its order
+    rounds_ms: list[list[float]] = field(default_factory=list)
     per_s: list[float] = field(default_factory=list)
 
     def add(self, times_s: Sequence[float], claimed: int) -> None:
         """Add the claims of one round."""
-        self.rounds_ms.append(sorted(each * 1000 for each in times_s))
+        self.rounds_ms.append([each * 1000 for each in times_s])
         self.per_s.append(claimed / sum(times_s))
 
     def quantile_ms(self, share: float) -> float:
         """The median over the rounds of a quantile of the times of a claim."""
-        return round(
-            median(each[min(len(each) - 1, int(len(each) * share))] for each in self.rounds_ms), 2
-        )
+        return round(median(quantile(each, share) for each in self.rounds_ms), 2)
 
     def figures(self) -> dict[str, object]:
         """The figures of this side."""
@@ -90,7 +88,7 @@ async def measure_claims(
         results = ClaimResults(ClaimTimes(), ClaimTimes(), ClaimTimes())
         for number in range(_WARM + rounds):
             say(f"claims: round {number + 1} of {_WARM + rounds}")
-            with on_one_core(cores):
+            with cores.on_service():
                 rows = [await _claim_ours(few, now), await _claim_ours(many, now)]
                 rows.append(await _fetch_theirs(app, worker))
             if number >= _WARM:
@@ -104,36 +102,12 @@ async def measure_claims(
     return results
 
 
-@contextmanager
-def on_one_core(cores: Cores) -> Iterator[None]:
-    """Run this process on the core of the measured service."""
-    if cores.service is None:
-        yield
-        return
-    os.sched_setaffinity(0, {cores.service})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores.rest)
-
-
-async def create_database(stack: AsyncExitStack, postgres: EmbeddedPostgres, name: str) -> str:
-    """Create a database on the server; return its URL."""
-    owner = await asyncpg.connect(postgres.url.reveal())
-    try:
-        await owner.execute(f"CREATE DATABASE {name}")
-    finally:
-        await owner.close()
-    return postgres.url.reveal().replace("/postgres?", f"/{name}?")
-
-
 async def _open_ours(
     stack: AsyncExitStack, postgres: EmbeddedPostgres, name: str, plans: int, now: datetime
-) -> "asyncpg.Connection[asyncpg.Record]":
-    url = await create_database(stack, postgres, name)
-    await migrate(Secret(url), packaged_migrations())
-    db = await asyncpg.connect(url)
-    stack.push_async_callback(db.close)
+) -> Connection:
+    url = await create_database(postgres.url, name)
+    await migrate(url, packaged_migrations())
+    db = await stack.enter_async_context(connected(url))
     # due runs are of different owners, whatever the number of plans
     await fill_plans(db, plans, due=DUE, now=now, per_owner=max(1, plans // DUE // 10))
     return db
@@ -141,19 +115,18 @@ async def _open_ours(
 
 async def _open_theirs(
     stack: AsyncExitStack, postgres: EmbeddedPostgres, jobs: int, now: datetime
-) -> tuple[procrastinate.App, "asyncpg.Connection[asyncpg.Record]", int]:
-    url = await create_database(stack, postgres, "claims_theirs")
-    app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=url))
+) -> tuple[procrastinate.App, Connection, int]:
+    url = await create_database(postgres.url, "claims_theirs")
+    app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=url.reveal()))
     await app.open_async()
     stack.push_async_callback(app.close_async)
     await app.schema_manager.apply_schema_async()
-    db = await asyncpg.connect(url)
-    stack.push_async_callback(db.close)
+    db = await stack.enter_async_context(connected(url))
     await fill_jobs(db, jobs, due=DUE, now=now)
     return app, db, await app.job_manager.register_worker()
 
 
-async def _claim_ours(db: "asyncpg.Connection[asyncpg.Record]", now: datetime) -> Sequence[float]:
+async def _claim_ours(db: Connection, now: datetime) -> Sequence[float]:
     """Claim as a scheduler with room for a whole batch does, until nothing is due."""
     times, claimed = [], 0
     while claimed < DUE:

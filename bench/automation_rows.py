@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-import asyncpg
+from farebox.storage.pool import Connection
 
 _PLANS: Final = """
     INSERT INTO automation_proposals (
@@ -49,7 +49,7 @@ _OURS: Final = ("proposals", "runs", "owners", "leases")
 
 
 async def fill_plans(
-    db: "asyncpg.Connection[asyncpg.Record]", plans: int, *, due: int, now: datetime, per_owner: int
+    db: Connection, plans: int, *, due: int, now: datetime, per_owner: int
 ) -> None:
     """Store active plans with two runs each; those of `due` plans are due and spread over all."""
     async with db.transaction():
@@ -60,28 +60,26 @@ async def fill_plans(
     await _tidy(db, [f"automation_{name}" for name in _OURS])
 
 
-async def reset_plans(db: "asyncpg.Connection[asyncpg.Record]") -> None:
+async def reset_plans(db: Connection) -> None:
     """Make the claimed runs due again."""
     await db.execute(_RESET)
     await db.execute("DELETE FROM automation_leases")
     await _tidy(db, [f"automation_{name}" for name in _OURS])
 
 
-async def fill_jobs(
-    db: "asyncpg.Connection[asyncpg.Record]", jobs: int, *, due: int, now: datetime
-) -> None:
+async def fill_jobs(db: Connection, jobs: int, *, due: int, now: datetime) -> None:
     """Store as many jobs of the peer, as many of them due, in the same order."""
     await db.execute(_JOBS, jobs, due, now)
     await _tidy(db, ["procrastinate_jobs"])
 
 
-async def reset_jobs(db: "asyncpg.Connection[asyncpg.Record]") -> None:
+async def reset_jobs(db: Connection) -> None:
     """Make the fetched jobs of the peer due again."""
     await db.execute(_RESET_JOBS)
     await _tidy(db, ["procrastinate_jobs"])
 
 
-async def _tidy(db: "asyncpg.Connection[asyncpg.Record]", tables: Sequence[str]) -> None:
+async def _tidy(db: Connection, tables: Sequence[str]) -> None:
     """Vacuum and analyze, as autovacuum does on a server that is not in a hurry."""
     for table in tables:
         await db.execute(f"VACUUM ANALYZE {table}")

@@ -1,6 +1,5 @@
 """A measured service with a paymaster, its channels, a keeper, and many stored plans."""
 
-import asyncio
 import base64
 import contextlib
 import os
@@ -9,22 +8,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import asyncpg
-from stellar_sdk import Keypair, SorobanServer, scval
+from stellar_sdk import Keypair
 
 from bench.automation_rows import fill_plans
 from bench.settle_setup import MeasuredFacilitator, SettleSetup
-from e2e.automation_plans import EVERY, draft_plan, keeper_calls, start_plan
-from e2e.contracts import ask_friendbot, deploy_contract
-from e2e.machine import ROOT, RunFailed, say
 from farebox.app.vault_services import automation_sealers
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.addresses import Address
-from farebox.kernel.networks import Network
+from farebox.storage.pool import Connection
 from farebox.vault.master_keys import MasterKeys, read_master_keys
+from testing.automation_plans import EVERY, draft_plan, keeper_calls, start_plan
+from testing.contracts import ask_friendbot, deploy_keeper
+from testing.database import connected
+from testing.machine import say, wait_until
 
 CHANNELS: Final = 19
-_KEEPER: Final = ROOT / "contracts" / "wasm" / "keeper.wasm"
 _PER_OWNER: Final = 10
 _BUDGET: Final = "100000000000"  # stroops: the bench is not to meet a budget
 
@@ -36,7 +34,7 @@ class AutomationSetup:
     settle: SettleSetup
     settings: dict[str, str]
     keeper: Address
-    db: "asyncpg.Connection[asyncpg.Record]"
+    db: Connection
 
     @contextlib.asynccontextmanager
     async def service(self, name: str) -> AsyncIterator[MeasuredFacilitator]:
@@ -86,11 +84,11 @@ class AutomationSetup:
         await self.db.execute(
             "UPDATE automation_proposals SET status = 'paused' WHERE id = ANY ($1)", ids
         )
-        for _ in range(600):
-            if not await self.db.fetchval("SELECT count(*) FROM automation_leases"):
-                return
-            await asyncio.sleep(0.1)
-        raise RunFailed("runs in progress did not end within a minute")
+
+        async def are_over() -> bool:
+            return not await self.db.fetchval("SELECT count(*) FROM automation_leases")
+
+        await wait_until(are_over, "the end of the runs in progress", within_s=60)
 
 
 @contextlib.asynccontextmanager
@@ -110,19 +108,9 @@ async def open_automation_setup(
     async with settle.closing_quickly():
         for each in (paymaster, deployer):
             await ask_friendbot(rpc_url, each.public_key)
-        keeper = await asyncio.to_thread(_deploy_keeper, rpc_url, deployer)
+        keeper = await deploy_keeper(rpc_url, deployer)
     await settle.create_channels(CHANNELS, purpose="automation", settings=settings)
-    db = await asyncpg.connect(settle.database.reveal())
-    try:
+    async with connected(settle.database) as db:
         say(f"storing {plans:,} plans")
         await fill_plans(db, plans, due=0, now=datetime.now(UTC), per_owner=_PER_OWNER)
         yield AutomationSetup(settle, settings, keeper, db)
-    finally:
-        await db.close()
-
-
-def _deploy_keeper(rpc_url: str, deployer: Keypair) -> Address:
-    arguments = (scval.to_bool(False), scval.to_uint64(0))
-    with SorobanServer(rpc_url) as server:
-        wasm = _KEEPER.read_bytes()
-        return Address(deploy_contract(server, Network.TESTNET, deployer, wasm, *arguments))

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from e2e.machine import ROOT, RunFailed, build_environment
+from testing.machine import ROOT, RunFailed, build_environment
 
 _NO_SETTINGS: Final = MappingProxyType[str, str]({})
 

@@ -7,7 +7,6 @@ that of one service process on a core of its own, all of its log lines written.
 
 import gzip
 import statistics
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,13 +15,13 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser, CDPSession
 
 from bench.cores import divide_cores
-from bench.measure import Requests, Rounds, load
-from e2e.browser import Visitor, open_chromium, visit
-from e2e.console_pages import READY, page_templates, wait_until_ready
-from e2e.console_stage import ConsoleStage, open_console_stage
-from e2e.machine import RunFailed, say, scratch_folder
-from e2e.report import run_and_report
+from bench.measure import Requests, Rounds, load, quantile
 from farebox.app.console import read_console
+from testing.browser import Visitor, open_chromium, visit
+from testing.console_pages import READY, page_templates, wait_until_ready
+from testing.console_stage import ConsoleStage, open_console_stage
+from testing.machine import RunFailed, say, scratch_folder
+from testing.report import run_and_report, timed
 
 SLOWER: Final = 4  # times
 FIRST_LOAD_KB: Final = 200
@@ -83,9 +82,10 @@ FULL: Final = Size(loads=15, turns=20, rounds=100, seconds=4.0)
 QUICK: Final = Size(loads=5, turns=5, rounds=20, seconds=1.0)
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether every figure is within its bound, and the figures."""
-    size, began = QUICK if quick else FULL, time.monotonic()
+    size = QUICK if quick else FULL
     cores = divide_cores()
     with scratch_folder("farebox-bench-") as scratch:
         async with open_console_stage(scratch, prefix=cores.pin_service()) as stage:
@@ -100,7 +100,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "chunks_kb": dict(sorted(chunks.items(), key=lambda each: -each[1])[:6]),
         "files": rate.figures(),
         "one_core_each": cores.service is not None,
-        "seconds": round(time.monotonic() - began, 1),
     }
     return _holds(figures) and rate.unexpected == 0, figures
 
@@ -203,7 +202,7 @@ async def _turn_pages(
             await _turn(visitor, route)
     growth = await _heap(cdp) / before
     await visitor.close()
-    return {route: _p95(each) for route, each in times.items()}, round(growth, 3)
+    return {route: round(quantile(each, 0.95)) for route, each in times.items()}, round(growth, 3)
 
 
 async def _turn(visitor: Visitor, route: str) -> float:
@@ -223,11 +222,6 @@ async def _heap(cdp: CDPSession) -> float:
         await cdp.send("HeapProfiler.collectGarbage")
     used = await cdp.send("Runtime.getHeapUsage")
     return float(used["usedSize"])
-
-
-def _p95(values: list[float]) -> float:
-    ordered = sorted(values)
-    return round(ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))])
 
 
 async def _files(stage: ConsoleStage, size: Size) -> Rounds:

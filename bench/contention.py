@@ -7,7 +7,6 @@ are, and as slow as the others in the last pair, which has a row without traffic
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -30,8 +29,8 @@ from bench.settle_drive import Load, new_payments, sustained
 from bench.settle_payments import Payment
 from bench.settle_run import Run
 from bench.settle_setup import CADENCE_S, MeasuredFacilitator, SettleSetup, open_settle_setup
-from e2e.machine import RunFailed, say, scratch_folder
-from e2e.report import run_and_report
+from testing.machine import say, scratch_folder
+from testing.report import limited, run_and_report, timed
 
 _CHANNELS: Final = 19
 _MOST_RATIO: Final = 1.5
@@ -128,14 +127,11 @@ class Bench:
             relay.delay_of = before
 
 
+@timed
+@limited(_AT_MOST_S)
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether settlements are not slowed down, and the figures."""
-    began = time.monotonic()
-    try:
-        async with asyncio.timeout(_AT_MOST_S):
-            runs, rows = await _measure(QUICK if quick else FULL)
-    except TimeoutError as error:
-        raise RunFailed(f"the bench took more than {_AT_MOST_S:g} s") from error
+    runs, rows = await _measure(QUICK if quick else FULL)
     all_runs = [*runs.values(), *(row.run for row in rows.values())]
     figures: dict[str, object] = {
         "settles_failed": sum(each.failed for each in all_runs),
@@ -144,7 +140,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "settlements": sum(len(each.answers) for each in all_runs),
         "without": {name: each.figures() for name, each in runs.items()},
         "beside": {name: row.figures() for name, row in rows.items()},
-        "seconds": round(time.monotonic() - began, 1),
     }
     return all(row.holds for row in rows.values()), figures
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import aiohttp
-import asyncpg
 import msgspec
 
 from farebox.kernel.secret import Secret
+from testing.database import connected
 
 PER_MINUTE: Final = 1_400
 CALLERS: Final = 4  # addresses the requests come from
@@ -127,15 +127,12 @@ async def slow_tables(database: Secret[str], tables: tuple[str, ...]) -> AsyncIt
 
 
 async def _hold_lock(database: Secret[str], tables: tuple[str, ...]) -> None:
-    connection = await asyncpg.connect(database.reveal())
-    try:
+    async with connected(database) as connection:
         while True:
             async with connection.transaction():
                 await connection.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
                 await asyncio.sleep(_HELD_S)
             await asyncio.sleep(_FREE_S)
-    finally:
-        await connection.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,14 +20,25 @@ class Cores:
     @contextmanager
     def shared(self) -> Iterator[None]:
         """Let this process, and what it starts inside this context, use the service's core too."""
-        if self.service is None:
+        with self._using(self.rest | {self.service}):
             yield
-            return
-        os.sched_setaffinity(0, self.rest | {self.service})
+
+    @contextmanager
+    def on_service(self) -> Iterator[None]:
+        """Run this process inside this context on the service's core alone."""
+        with self._using(frozenset({self.service})):
+            yield
+
+    @contextmanager
+    def _using(self, cores: frozenset[int | None]) -> Iterator[None]:
+        named = {each for each in cores if each is not None}
+        if self.service is not None:
+            os.sched_setaffinity(0, named)
         try:
             yield
         finally:
-            os.sched_setaffinity(0, self.rest)
+            if self.service is not None:
+                os.sched_setaffinity(0, self.rest)
 
 
 def divide_cores() -> Cores:

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import shutil
-import time
 from typing import Final
 
 from stellar_sdk import Keypair, SorobanServer
@@ -12,11 +11,11 @@ from stellar_sdk import Keypair, SorobanServer
 from bench.cores import divide_cores
 from bench.measure import Requests, Rounds, load
 from bench.payloads import Terms, signed_transfer
-from e2e.machine import ROOT, RunFailed, say, scratch_folder
-from e2e.report import run_and_report
 from farebox.kernel.networks import Network
 from farebox.local.devnet import DevnetOptions, Scene, start_devnet
 from farebox.local.devnet_binary import cache_folder
+from testing.machine import ROOT, RunFailed, say, scratch_folder
+from testing.report import run_and_report, timed
 
 _SOURCES: Final = ROOT / "devnet"
 _PROGRAM: Final = "devnet_bench"
@@ -27,9 +26,9 @@ _IN_PROCESS: Final = {
 }
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether the devnet is fast enough, and the figures."""
-    began = time.monotonic()
     applied = await _measure_transfers(quick=quick)
     one, eight = await _measure_simulations(seconds=1.0 if quick else 4.0, rounds=2 if quick else 5)
     figures: dict[str, object] = {
@@ -37,7 +36,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "simulate_ms_p50": round(one.p50_ms, 3),
         "simulate_one_in_flight": one.figures(),
         "simulate_eight_in_flight": eight.figures(),
-        "seconds": round(time.monotonic() - began, 1),
     }
     holds = (
         float(str(applied.get("transfers_per_s", 0))) >= 1000

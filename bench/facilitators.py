@@ -13,9 +13,17 @@ from stellar_sdk import Keypair, SorobanServer
 
 from bench.cores import Cores
 from bench.payloads import Terms, signed_transfer
-from e2e.machine import ROOT, HorizonStub, ServedNetwork, node_server, our_service, say, subfolder
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
+from testing.horizon import HorizonStub
+from testing.machine import (
+    ROOT,
+    ServedNetwork,
+    node_server,
+    our_service,
+    say,
+    subfolder,
+)
 
 PEER: Final = ROOT / "bench" / "peer"
 OURS: Final = "farebox"

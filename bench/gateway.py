@@ -29,9 +29,9 @@ from bench.gateway_setup import (
 from bench.load import Result
 from bench.measure import Requests, Rounds, load, median_ratio, per_second
 from bench.process_use import resident_mb
-from e2e.machine import ROOT, RunFailed, say, scratch_folder
-from e2e.packages import install
-from e2e.report import run_and_report
+from testing.machine import ROOT, RunFailed, say, scratch_folder
+from testing.packages import install
+from testing.report import numbers_of, run_and_report, timed
 
 OURS: Final = "farebox"
 THEIRS: Final = "npm"
@@ -61,10 +61,10 @@ FULL: Final = Size(5, 3.0, 150, 300, 20.0, (10, 1_000, 100_000))
 QUICK: Final = Size(2, 1.0, 30, 40, 5.0, (10, 1_000))
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether the thresholds hold, and the figures."""
     size = QUICK if quick else FULL
-    began = time.monotonic()
     await asyncio.to_thread(install, ROOT / "e2e")
     cores = divide_cores()
     needed = size.rounds * size.paid + size.readers + size.paid
@@ -78,7 +78,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
             streamed = await _stream(setup, size, list(islice(envelopes, size.readers)))
     figures = _figures(unpaid, paid) | growth | streamed
     figures["one_core_each"] = cores.service is not None
-    figures["seconds"] = round(time.monotonic() - began, 1)
     return _holds(figures), figures
 
 
@@ -104,9 +103,7 @@ def _added(rounds: Rounds, alone: Rounds) -> tuple[float, float]:
 
 
 def _holds(figures: dict[str, object]) -> bool:
-    def number(name: str) -> float:
-        return float(str(figures[name]))
-
+    number = numbers_of(figures)
     return (
         number("unpaid_per_s") >= LEAST_PER_S
         and number("unpaid_ratio") >= 1

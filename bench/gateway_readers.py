@@ -1,11 +1,12 @@
 """Slow readers of long responses, in a process of their own: BENCH=gateway streams to them."""
 
 import asyncio
-import sys
 import time
 from typing import Final
 
 import msgspec
+
+from bench.plan_input import run_plan_of_input
 
 _PIECE: Final = 64 * 1024
 
@@ -57,6 +58,4 @@ async def _run(plan: ReadersPlan) -> ReadersResult:
 
 def main() -> int:
     """Run the plan on standard input."""
-    plan = msgspec.json.decode(sys.stdin.buffer.read(), type=ReadersPlan)
-    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_run(plan))) + b"\n")
-    return 0
+    return run_plan_of_input(ReadersPlan, _run)

@@ -11,21 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
-import asyncpg
 import msgspec
 
 from bench.cores import Cores
 from bench.facilitators import sign_payments
 from bench.payloads import NETWORK, Terms
-from e2e.machine import (
-    ROOT,
-    OurProcess,
-    ServedNetwork,
-    node_server,
-    our_process,
-    say,
-    subfolder,
-)
 from farebox.gateway.wrapper import Upstream, WrapperLimits, WrapperSettings, WrapperTerm
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
@@ -34,6 +24,16 @@ from farebox.local.certificates import Authority
 from farebox.local.devnet import DevnetOptions, start_devnet
 from farebox.local.gateway_settings import gateway_settings
 from farebox.local.postgres import EmbeddedPostgres
+from testing.database import connected
+from testing.machine import (
+    ROOT,
+    OurProcess,
+    ServedNetwork,
+    node_server,
+    our_process,
+    say,
+    subfolder,
+)
 
 NAME: Final = "api.example.com"
 PRICE_UNITS: Final = 100_000
@@ -57,11 +57,8 @@ class GatewaySetup:
 
     async def execute(self, statement: str, *args: object) -> None:
         """Run a statement in the service's database."""
-        db = await asyncpg.connect(self.database)
-        try:
+        async with connected(self.database) as db:
             await db.execute(statement, *args)
-        finally:
-            await db.close()
 
     def paid_requests(self, slug: str, path: str, envelopes: Sequence[str]) -> tuple[bytes, ...]:
         """Build paid requests to one of our wrappers."""

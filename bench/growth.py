@@ -4,30 +4,25 @@ Both databases hold the same listings and users; settlements and the payers of a
 QUICK=1 compares smaller ones.
 """
 
-import contextlib
 import gc
 import os
 import tempfile
-import time
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Final
 
-import asyncpg
-
 from bench.growth_fill import Size, add_users, bytes_per_settlement, fill
 from bench.growth_steps import Samples, Steps, open_steps
 from bench.search_build import DatabaseBuild
-from bench.search_cluster import SERVER, configure, named_database
+from bench.search_cluster import SERVER, configure
 from bench.search_listings import Generator
 from bench.search_queries import draw
-from e2e.machine import say
-from e2e.report import run_and_report
 from farebox.kernel.secret import Secret
 from farebox.local.postgres import EmbeddedPostgres
-from farebox.storage.pool import Connection
+from testing.database import connected, create_database, execute, named_database
+from testing.machine import say
+from testing.report import run_and_report, timed
 
 _GROWTH_MAX: Final = 2.0
 _BYTES_MAX: Final = 3_000
@@ -48,10 +43,10 @@ FULL: Final = Sizes(Size(10_000), Size(1_000_000), listings=100_000, rounds=5)
 QUICK: Final = Sizes(Size(2_000), Size(100_000), listings=5_000, rounds=3)
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether no step slows down with the settlements, and the figures."""
     sizes = QUICK if quick else FULL
-    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="farebox-growth-") as folder:
         os.chmod(folder, 0o711 if os.geteuid() == 0 else 0o700)
         cluster = Path(folder)
@@ -67,7 +62,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "payers_a_day": [sizes.small.payers, sizes.large.payers],
         "listings": sizes.listings,
         "server": SERVER,
-        "seconds": round(time.monotonic() - began, 1),
     }
     return _holds(figures), figures
 
@@ -79,20 +73,18 @@ async def _build(
     database_build = DatabaseBuild(server, sizes.listings)
     await database_build.build()
     template = f"listings_{sizes.listings}"
-    async with _connect(named_database(server, template)) as db:
+    async with connected(named_database(server, template)) as db:
         await add_users(db, sizes.listings)
         await db.execute("VACUUM (ANALYZE) users, api_keys")
     urls = []
     for name, size in (("small", sizes.small), ("large", sizes.large)):
-        async with _connect(server) as db:
-            await db.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
-        urls.append(named_database(server, name))
+        how = f"TEMPLATE {template} STRATEGY file_copy"
+        urls.append(await create_database(server, name, how))
         await fill(urls[-1], size)
-    async with _connect(urls[-1]) as db:
+    async with connected(urls[-1]) as db:
         stored_bytes = await bytes_per_settlement(db, sizes.large)
     await configure(server, is_building=False)  # autovacuum is on from here
-    async with _connect(server) as db:
-        await db.execute("CHECKPOINT")
+    await execute(server, "CHECKPOINT")
     return (urls[0], urls[1]), stored_bytes
 
 
@@ -137,15 +129,6 @@ def _figures(small: Samples, large: Samples) -> dict[str, object]:
 def _holds(figures: dict[str, object]) -> bool:
     growth, stored_bytes = (float(str(figures[x])) for x in ("growth_max", "bytes_per_settlement"))
     return growth <= _GROWTH_MAX and stored_bytes <= _BYTES_MAX
-
-
-@contextlib.asynccontextmanager
-async def _connect(url: Secret[str]) -> AsyncIterator[Connection]:
-    db = await asyncpg.connect(url.reveal(), command_timeout=None)
-    try:
-        yield db
-    finally:
-        await db.close()
 
 
 if __name__ == "__main__":

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import asyncpg
-
-from e2e.machine import say
 from farebox.app.retention import prune_rules
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
@@ -18,6 +15,8 @@ from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.storage.pool import Connection, Database
 from farebox.storage.prune import Pruner
+from testing.database import connected
+from testing.machine import say
 
 NETWORK: Final = Network.TESTNET
 DAYS: Final = 5  # of settlements; a payer pays once a day
@@ -152,8 +151,7 @@ async def add_users(db: Connection, count: int) -> None:
 
 async def fill(url: Secret[str], size: Size) -> None:
     """Write the settlements, and prune after each day."""
-    db = await asyncpg.connect(url.reveal(), command_timeout=None)
-    try:
+    async with connected(url) as db:
         for days_ago in reversed(range(DAYS)):
             await _add_day(db, size, days_ago)
             pruned = await _prune(url, days_ago)
@@ -164,8 +162,6 @@ async def fill(url: Secret[str], size: Size) -> None:
         await db.execute(_UNRESOLVED)
         for name in _RELATIONS:
             await db.execute(f"VACUUM (ANALYZE) {name}")
-    finally:
-        await db.close()
 
 
 async def _add_day(db: Connection, size: Size, days_ago: int) -> None:

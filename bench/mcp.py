@@ -6,7 +6,6 @@ while as many paid calls as may be in progress wait for a silent upstream.
 
 import asyncio
 import json
-import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
@@ -15,10 +14,10 @@ from bench.cores import divide_cores
 from bench.load import Result
 from bench.mcp_pairs import Pair, measure_pairs
 from bench.mcp_setup import McpSetup, MeasuredServer, open_mcp_setup
-from bench.measure import Requests, Rounds, load, median_ratio, per_second
+from bench.measure import Requests, Rounds, load, median_ratio, per_second, say_result
 from bench.process_use import cpu_s, resident_mb
-from e2e.machine import say, scratch_folder
-from e2e.report import run_and_report
+from testing.machine import say, scratch_folder
+from testing.report import run_and_report, timed
 
 OURS: Final = "farebox"
 THEIRS: Final = "mcp SDK"
@@ -69,10 +68,10 @@ FULL: Final = Size(rounds=5, round_s=4.0, repeats=4)
 QUICK: Final = Size(rounds=2, round_s=1.0, repeats=1)
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether the thresholds hold, and the figures."""
     size = QUICK if quick else FULL
-    began = time.monotonic()
     cores = divide_cores()
     with scratch_folder("farebox-bench-") as scratch:
         async with open_mcp_setup(scratch, cores) as setup:
@@ -96,7 +95,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "search": pairs.figures(),
         "unexpected": sum(each.rounds.unexpected for each in sides),
         "one_core_each": cores.service is not None,
-        "seconds": round(time.monotonic() - began, 1),
     }
     return _holds(figures), figures
 
@@ -128,17 +126,8 @@ async def _beside_sdk(setup: McpSetup, size: Size, method: str, expected: str) -
             if turn:  # the first one warms up
                 side.rounds.results.append(result)
                 side.cpu_s += cpu_s(side.server.process_id) - before
-                _say(f"{method}, round {turn}/{size.rounds}, {name}", result)
+                say_result(f"{method}, round {turn}/{size.rounds}, {name}", result)
     return sides
-
-
-def _say(label: str, result: Result) -> None:
-    say(
-        f"{label}: {result.per_second:.0f}/s, p50 {result.p50_ms:.2f} ms, "
-        f"p95 {result.p95_ms:.2f} ms"
-    )
-    if result.unexpected:
-        say(f"unexpected: {result.first_unexpected[-300:]}")
 
 
 async def _beside_stalled_calls(setup: McpSetup, size: Size) -> dict[str, object]:
@@ -168,7 +157,7 @@ async def _search(setup: McpSetup, size: Size, label: str) -> Result:
     bodies = tuple(pair.body for pair in _pairs(setup)) * size.repeats
     requests = Requests("/mcp", bodies, ('"resources":[',), _HEADERS, is_once=True)
     result = await load(setup.ours.url, requests, seconds=_ROUND_AT_MOST_S, in_flight=1)
-    _say(label, result)
+    say_result(label, result)
     return result
 
 

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Final
 from urllib.parse import urlsplit
 
-from e2e.machine import RunFailed
+from testing.machine import RunFailed
 
 _ANSWER_S: Final = 30.0
 _EXPECTED: Final = b'"resources":['

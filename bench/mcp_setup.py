@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import sys
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,17 +11,6 @@ from typing import Any, Final
 import aiohttp
 
 from bench.cores import Cores
-from e2e.listing_row import list_resource
-from e2e.machine import (
-    RunFailed,
-    ServedNetwork,
-    free_port,
-    our_process,
-    run_process,
-    say,
-    subfolder,
-    tail,
-)
 from eval.ground import list_all
 from eval.labelled import Labelled, read_labelled
 from farebox.kernel.networks import Network
@@ -30,6 +18,18 @@ from farebox.local.devnet import DevnetOptions, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
+from testing.listing_row import list_resource
+from testing.machine import (
+    ServedNetwork,
+    free_port,
+    our_process,
+    run_process,
+    say,
+    subfolder,
+    wait_until,
+    wait_until_started,
+)
+from testing.servers import listening
 
 _PEER: Final = (sys.executable, "-c", "from bench.mcp_peer import main; main()")
 _READY_S: Final = 30.0
@@ -54,12 +54,8 @@ class SilentUpstream:
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
         """Serve inside this context."""
-        server = await asyncio.start_server(self._keep_silent, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
-        try:
+        async with listening(self._keep_silent) as self.port:
             yield
-        finally:
-            server.close()
 
     async def _keep_silent(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -106,11 +102,12 @@ class McpSetup:
         stalled = StalledCalls(self.ours.url, self.upstream.url)
         tasks = [asyncio.create_task(stalled.call(f"203.0.113.{n}")) for n in range(callers)]
         try:
-            deadline = time.monotonic() + _READY_S
-            while self.upstream.at_once < bound or not stalled.refused:
-                if time.monotonic() > deadline:
-                    raise RunFailed(f"{self.upstream.at_once} of {bound} calls are in progress")
-                await asyncio.sleep(0.05)
+            await wait_until(
+                lambda: self.upstream.at_once >= bound and stalled.refused,
+                f"{bound} calls in progress",
+                within_s=_READY_S,
+                pause_s=0.05,
+            )
             yield stalled
         finally:
             for each in tasks:
@@ -181,11 +178,7 @@ async def _peer(folder: Path, cores: Cores) -> AsyncIterator[MeasuredServer]:
     port, log = free_port(), folder / "peer.log"
     command = [*cores.pin_service(), *_PEER, str(port)]
     async with run_process(command, env={}, log=log) as process:
-        deadline = time.monotonic() + _READY_S
-        while not await _listens(port):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RunFailed(f"the SDK's server did not start; its output:\n{tail(log)}")
-            await asyncio.sleep(0.05)
+        await wait_until_started(lambda: _listens(port), process, log, name="the SDK's server")
         yield MeasuredServer(f"http://127.0.0.1:{port}", process.pid)
 
 

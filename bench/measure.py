@@ -11,6 +11,7 @@ import msgspec
 
 from bench.child_process import generate_load
 from bench.load import Plan, Result
+from testing.machine import say
 
 IN_FLIGHT: Final = 8
 
@@ -106,6 +107,16 @@ async def load(
     return msgspec.json.decode(await generate_load("load", plan), type=Result)
 
 
+def say_result(label: str, result: Result) -> None:
+    """Say the rate and the latency of a round, and an answer that was not expected."""
+    say(
+        f"{label}: {result.per_second:.0f}/s, p50 {result.p50_ms:.2f} ms, "
+        f"p95 {result.p95_ms:.2f} ms, p99 {result.p99_ms:.2f} ms"
+    )
+    if result.unexpected:
+        say(f"unexpected: {result.first_unexpected[-300:]}")
+
+
 def median_ratio(ours: Rounds, theirs: Rounds, measure: Callable[[Result], float]) -> float:
     """Return the median ratio of ours to theirs, round by round.
 
@@ -128,3 +139,9 @@ def p50_ms(result: Result) -> float:
 def harmonic_rate(rates: Sequence[float]) -> float:
     """Requests per second of an equal mix of kinds, each served at its own rate."""
     return len(rates) / sum(1 / rate for rate in rates)
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the value below which that share of the values is; 0 without any."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0

@@ -7,13 +7,10 @@ from dataclasses import dataclass, fields
 from io import BytesIO
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
-
-import asyncpg
 
 from bench.settle_setup import SettleSetup
-from e2e.machine import ROOT, RunFailed, say, subfolder
-from farebox.kernel.secret import Secret
+from testing.database import create_database
+from testing.machine import ROOT, RunFailed, say, subfolder
 
 BEFORE: Final = "82b18cf"  # the last one that read whole ledgers
 _DATABASE: Final = "earlier"
@@ -58,13 +55,7 @@ async def export_sources(folder: Path) -> Path:
 async def open_earlier_setup(setup: SettleSetup, sources: Path) -> EarlierSetup:
     """Set up the earlier build with a database and a relayer of its own."""
     say(f"the same with the service of {BEFORE}")
-    server = setup.database.reveal()
-    owner = await asyncpg.connect(server)
-    try:
-        await owner.execute(f"CREATE DATABASE {_DATABASE}")
-    finally:
-        await owner.close()
-    database = urlsplit(server)._replace(path=f"/{_DATABASE}").geturl()
+    database = await create_database(setup.database, _DATABASE)
     kept = {field.name: getattr(setup, field.name) for field in fields(setup)}
-    changed = {"database": Secret(database), "relayer": setup.signers[0]}
+    changed = {"database": database, "relayer": setup.signers[0]}
     return EarlierSetup(**(kept | changed), sources=sources)

@@ -5,7 +5,6 @@ hundred thousand. PLOT=path draws it.
 """
 
 import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,8 +16,8 @@ from bench.search_queries import KEYWORDS, Kind
 from bench.search_run import Run, measure
 from bench.search_samples import Samples
 from bench.search_sizes import build
-from e2e.machine import say
-from e2e.report import run_and_report
+from testing.machine import say
+from testing.report import numbers_of, run_and_report, timed
 
 _P50_MS: Final = 12.0
 _P95_MS: Final = 60.0
@@ -43,17 +42,16 @@ FULL: Final = Size(listings=(10_000, 100_000, 1_000_000), each=20, rounds=2, pla
 QUICK: Final = Size(listings=(10_000, 100_000), each=8, rounds=1, plain=2)
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether the thresholds hold, and the figures."""
     size = QUICK if quick else FULL
-    began = time.monotonic()
     cluster = find_cluster()
     built = await build(cluster, size.listings)
     runs = await _measure_sizes(cluster, size)
     figures = _figures(runs, built)
     if plot := os.environ.get("PLOT"):
         _draw(runs, Path(plot))
-    figures["seconds"] = round(time.monotonic() - began, 1)
     return _holds(figures), figures
 
 
@@ -141,9 +139,7 @@ def _bar(samples: Samples, side: str, kind: Kind) -> Bar | None:
 
 
 def _holds(figures: dict[str, object]) -> bool:
-    def number(name: str) -> float:
-        return float(str(figures[name]))
-
+    number = numbers_of(figures)
     return (
         number("p50_ms") <= _P50_MS
         and number("p95_ms") <= _P95_MS

@@ -12,10 +12,10 @@ import asyncpg
 
 from bench.search_cluster import database_of
 from bench.search_fill import Share, current_time, fill, worker_count
-from e2e.machine import say
 from farebox.kernel.secret import Secret
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Connection
+from testing.machine import say
 
 _LARGE: Final = """
     SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition

@@ -4,22 +4,20 @@
 """
 
 import gc
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-import asyncpg
 import msgspec
 import uvloop
 
 from bench import search_tantivy
+from bench.plan_input import run_plan_of_input
 from bench.search_listings import Generator
 from bench.search_queries import FilterKind, Kind, Query, draw
 from bench.search_samples import Sample, log_to_stderr
-from e2e.machine import say
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
 from farebox.search.meaning.meaning import LanguageModel
@@ -29,6 +27,8 @@ from farebox.search.vocabulary.words import CatalogWords
 from farebox.search.vocabulary.written import read_written
 from farebox.semantic.encoder import load_encoder
 from farebox.storage.pool import Connection, Database
+from testing.database import connected
+from testing.machine import say
 
 PAGE: Final = 20
 LAST_PAGE: Final = 10
@@ -171,19 +171,16 @@ async def open_search(url: Secret[str]) -> AsyncIterator[Search]:
 
 
 async def _run_plan(plan: Plan) -> ClientReport:
-    db = await asyncpg.connect(plan.url, command_timeout=120)
-    try:
-        async with open_search(Secret(plan.url)) as search:
-            client = SearchClient(plan, search, db)
-            gc.freeze()  # keep the generator's words out of garbage collection
-            return ClientReport(await client.run(), sorted(client.stages))
-    finally:
-        await db.close()
+    async with (
+        connected(plan.url, statement_s=120) as db,
+        open_search(Secret(plan.url)) as search,
+    ):
+        client = SearchClient(plan, search, db)
+        gc.freeze()  # keep the generator's words out of garbage collection
+        return ClientReport(await client.run(), sorted(client.stages))
 
 
 def main() -> int:
     """Run the plan on standard input."""
     log_to_stderr()
-    plan = msgspec.json.decode(sys.stdin.buffer.read(), type=Plan)
-    sys.stdout.buffer.write(msgspec.json.encode(uvloop.run(_run_plan(plan))) + b"\n")
-    return 0
+    return run_plan_of_input(Plan, _run_plan, uvloop.run)

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import asyncpg
-
-from e2e.machine import ROOT, RunFailed
 from farebox.kernel.secret import Secret
 from farebox.local.devnet_binary import cache_folder
-from farebox.local.postgres import DATABASE, EmbeddedPostgres
+from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.postgres_folder import PostgresNotStarted, server_owner
 from farebox.storage.migrate import packaged_migrations
+from testing.database import connected, named_database
+from testing.machine import ROOT, RunFailed
 
 # settings of a dedicated server with 8 GB; no parallel query, so that figures are of one core
 SERVER: Final = {
@@ -125,21 +124,13 @@ def serve_cluster(cluster: Cluster, *, is_building: bool) -> Iterator[Secret[str
 
 async def configure(url: Secret[str], *, is_building: bool) -> None:
     """Set `SERVER` for the next start of the cluster, without autovacuum while building."""
-    connection = await asyncpg.connect(url.reveal())
     extra = {"autovacuum": "off" if is_building else "on"}
-    try:
+    async with connected(url) as connection:
         for name, value in {**SERVER, **extra}.items():
             await connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
         await connection.execute("SELECT pg_reload_conf()")
-    finally:
-        await connection.close()
 
 
 def database_of(url: Secret[str], size: int) -> Secret[str]:
     """Return the URL of the database with `size` listings."""
     return named_database(url, f"listings_{size}")
-
-
-def named_database(url: Secret[str], name: str) -> Secret[str]:
-    """Return the URL of another database of the same cluster."""
-    return Secret(url.reveal().replace(f"/{DATABASE}?", f"/{name}?"))

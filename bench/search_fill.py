@@ -12,11 +12,11 @@ import msgspec
 from bench.search_listings import Generator, Synthetic
 from bench.search_rows import LISTING, PAYER, TERMS, document, listing_row, payer_rows, terms_row
 from bench.search_vectors import Vectors, open_vectors
-from e2e.machine import say
 from farebox.search import vector_store, word_store
 from farebox.search.index_store import StoredIndex
 from farebox.search.read_texts import words_of
 from farebox.storage.pool import Connection
+from testing.machine import say
 
 BATCH: Final = 2_000
 _REPORT_EVERY: Final = 100_000

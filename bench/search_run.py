@@ -6,15 +6,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-import asyncpg
 import msgspec
 
 from bench import search_client, search_writer
 from bench.child_process import finish, start_process, stop
-from bench.search_cluster import named_database
 from bench.search_samples import Samples
-from e2e.machine import RunFailed
 from farebox.kernel.secret import Secret
+from testing.database import connected, named_database
+from testing.machine import RunFailed
 
 _COPY = "listings_measured"
 PER_S = 50.0
@@ -79,8 +78,7 @@ async def _finish_process(process: asyncio.subprocess.Process, last_input: bytes
 @asynccontextmanager
 async def _copy_database(url: Secret[str], listings: int) -> AsyncIterator[Secret[str]]:
     """Copy a size's database, so that the build stays unchanged; drop the copy at the end."""
-    db = await asyncpg.connect(url.reveal(), command_timeout=None)
-    try:
+    async with connected(url) as db:
         await db.execute(f"DROP DATABASE IF EXISTS {_COPY} WITH (FORCE)")
         await db.execute(f"CREATE DATABASE {_COPY} TEMPLATE listings_{listings} STRATEGY file_copy")
         await db.execute("CHECKPOINT")
@@ -88,14 +86,11 @@ async def _copy_database(url: Secret[str], listings: int) -> AsyncIterator[Secre
             yield named_database(url, _COPY)
         finally:
             await db.execute(f"DROP DATABASE {_COPY} WITH (FORCE)")
-    finally:
-        await db.close()
 
 
 async def _megabytes(url: Secret[str]) -> dict[str, float]:
     """Measure the largest tables and indexes of the catalog."""
-    db = await asyncpg.connect(url.reveal())
-    try:
+    async with connected(url) as db:
         rows = await db.fetch(
             """
             SELECT relname, pg_relation_size(oid) / 1048576.0 AS size FROM pg_class
@@ -103,6 +98,4 @@ async def _megabytes(url: Secret[str]) -> dict[str, float]:
             ORDER BY size DESC LIMIT 12
             """
         )
-    finally:
-        await db.close()
     return {row["relname"]: round(float(row["size"]), 1) for row in rows}

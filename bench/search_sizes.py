@@ -5,7 +5,7 @@ import asyncio
 from bench import search_tantivy
 from bench.search_build import DatabaseBuild
 from bench.search_cluster import Cluster, Seconds, configure, serve_cluster
-from e2e.machine import say
+from testing.machine import say
 
 
 async def build(cluster: Cluster, listings: tuple[int, ...]) -> Seconds:

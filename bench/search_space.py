@@ -15,12 +15,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from e2e.machine import RunFailed, say
-from e2e.report import run_and_report
 from farebox.search.vocabulary.synonyms import synonym_groups
 from farebox.semantic import space
 from farebox.semantic.encoder import Encoder, load_encoder
 from farebox.semantic.generation import BUCKETS, POINTS
+from testing.machine import RunFailed, say
+from testing.report import run_and_report
 
 Rows = NDArray[np.float32]
 _TEXTS: Final = 20_000

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from bench.plan_input import run_plan_of_input
 from bench.search_listings import Generator, Synthetic
 from bench.search_rows import extensions_of
 from bench.search_samples import log_to_stderr, percentile
@@ -155,6 +156,4 @@ async def _run_plan(plan: Plan) -> WriteReport:
 def main() -> int:
     """Run the plan on the first line of standard input."""
     log_to_stderr()
-    plan = msgspec.json.decode(sys.stdin.buffer.readline(), type=Plan)
-    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_run_plan(plan))) + b"\n")
-    return 0
+    return run_plan_of_input(Plan, _run_plan, is_one_line=True)

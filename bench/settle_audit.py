@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
-import asyncpg
-
 from bench.settle_load import Answer
 from bench.settle_payments import Identity
 from bench.settle_run import Run
 from farebox.kernel.addresses import Address, raw_key
 from farebox.kernel.secret import Secret
+from testing.database import connected
 
 _UNFINISHED: Final = frozenset({"claimed", "sending", "submitted"})
 _LOOK_S: Final = 1.0
@@ -52,8 +51,7 @@ class PaymentAudit:
 async def read_journal(database: Secret[str], *, within_s: float) -> dict[Identity, Row]:
     """Read every row, once all are final or the time is over."""
     until = time.monotonic() + within_s
-    connection = await asyncpg.connect(database.reveal())
-    try:
+    async with connected(database) as connection:
         while True:
             found = await connection.fetch(
                 "SELECT payer, nonce, state, answered_at IS NOT NULL AS answered FROM settlements"
@@ -68,8 +66,6 @@ async def read_journal(database: Secret[str], *, within_s: float) -> dict[Identi
             if is_over or not any(each.state in _UNFINISHED for each in rows.values()):
                 return rows
             await asyncio.sleep(_LOOK_S)
-    finally:
-        await connection.close()
 
 
 def audit_payments(run: Run, rows: Mapping[Identity, Row]) -> PaymentAudit:

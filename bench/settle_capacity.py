@@ -10,8 +10,8 @@ from typing import Final
 from stellar_sdk import xdr
 
 from bench.settle_ledger import Landed, inner_envelope
-from e2e.machine import RunFailed
 from farebox.stellar.network_settings import LedgerLimits
+from testing.machine import RunFailed
 
 _CLASSIC: Final = frozenset({xdr.LedgerEntryType.ACCOUNT, xdr.LedgerEntryType.TRUSTLINE})
 _SIGNATURE: Final = 4 + 4 + 64  # hint, length, signature

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 from bench.child_process import generate_load
+from bench.process_use import cpu_s
 from bench.settle_load import Plan, Report
 from bench.settle_payments import Payment
 from bench.settle_run import Run, Window, WindowUsage, build_run
 from bench.settle_setup import CADENCE_S, MeasuredFacilitator, SettleSetup
-from e2e.machine import RunFailed, say
+from testing.machine import RunFailed, say
 
 STARTS_S: Final = 1.5  # until the load generator is up
 _BEFORE_CLOSE_S: Final = 0.3
@@ -92,13 +93,15 @@ async def _measure_window(
     before = await setup.reader.latest()
     await setup.devnet.reset_counts()
     calls = [(side.relay.calls.copy(), side.relay.bytes.copy()) for side in sides]
-    cpu = [side.cpu_s() if side.pid else None for side in sides]
+    cpu = [cpu_s(side.pid) if side.pid else None for side in sides]
     await asyncio.sleep(end - _BEFORE_CLOSE_S - time.monotonic())
     devnet_counts = await setup.devnet.counts()
     after = await setup.reader.latest()
     usage = []
     for side, (calls_before, bytes_before), used in zip(sides, calls, cpu, strict=True):
-        share = round((side.cpu_s() - used) / (end - begin), 3) if used is not None else None
+        share = None
+        if used is not None and side.pid:
+            share = round((cpu_s(side.pid) - used) / (end - begin), 3)
         usage.append(
             WindowUsage(side.relay.calls - calls_before, share, side.relay.bytes - bytes_before)
         )

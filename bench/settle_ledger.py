@@ -11,10 +11,10 @@ import aiohttp
 import msgspec
 
 from bench.settle_payments import Identity
-from e2e.machine import RunFailed
 from farebox.stellar.network_settings import LedgerLimits, read_network_settings, setting_keys
 from farebox.stellar.transaction_result import read_transaction_result
 from farebox.stellar.transfer_envelope import TransferEnvelope, read_transfer_envelope
+from testing.machine import RunFailed
 
 _PAGE: Final = 200
 _FEE_BUMP: Final = (5).to_bytes(4, "big")

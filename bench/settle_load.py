@@ -6,13 +6,14 @@ It runs as a process of its own (`main`), reads one plan as JSON on standard inp
 
 import asyncio
 import base64
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
+
+from bench.plan_input import run_plan_of_input
 
 _HEAD_END: Final = b"\r\n\r\n"
 _LENGTH: Final = b"\r\ncontent-length:"
@@ -178,7 +179,4 @@ def _parse_body(raw: bytes) -> _ResponseBody:
 
 def main() -> int:
     """Run the plan on standard input."""
-    plan = msgspec.json.decode(sys.stdin.buffer.read(), type=Plan)
-    report = asyncio.run(run_plan(plan))
-    sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
-    return 0
+    return run_plan_of_input(Plan, run_plan)

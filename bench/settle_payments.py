@@ -15,9 +15,9 @@ from nacl.signing import SigningKey
 from stellar_sdk import Keypair, SorobanServer, TransactionEnvelope, xdr
 
 from bench.payloads import Terms, signed_transfer, verify_body
-from e2e.machine import RunFailed
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Scene
+from testing.machine import RunFailed
 
 LIFE_LEDGERS: Final = 600
 MAX_TIMEOUT_S: Final = 3600

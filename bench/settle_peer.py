@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from bench.facilitators import PEER, THEIRS
 from bench.settle_relay import RpcRelay
 from bench.settle_setup import MeasuredFacilitator, SettleSetup
-from e2e.machine import ROOT, node_server
+from testing.machine import ROOT, node_server
 
 
 @asynccontextmanager

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
-from xml.sax.saxutils import escape
 
-_WIDTH: Final = 760
-_HEIGHT: Final = 380
+from bench.drawing import HEIGHT, WIDTH, draw_line, draw_text, write_drawing
+
 _LEFT: Final = 52
 _RIGHT: Final = 190
 _TOP: Final = 44
@@ -32,23 +31,19 @@ def draw_ledgers(
     top = -(-max(ceiling, *(max(values) for values in series.values())) // _STEP) * _STEP
     plot = _Plot(longest, top)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}"',
-        'font-family="sans-serif" font-size="12">',
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
-        _text(_LEFT, 24, "Settlements in each ledger of 5 s", size=15),
         *plot.grid(),
         plot.dashed(ceiling, ceiling_name),
     ]
     for turn, (name, values) in enumerate(series.items()):
         style = ' stroke-width="3" stroke-dasharray="2 5"' if name in dotted else _PLAIN
         parts += plot.line(name, values, _COLOURS[turn % len(_COLOURS)], turn, style)
-    path.write_text("\n".join([*parts, "</svg>"]) + "\n")
+    write_drawing(path, _LEFT, "Settlements in each ledger of 5 s", parts)
 
 
 class _Plot:
     def __init__(self, ledgers: int, top: int) -> None:
         self._ledgers, self._top = ledgers, top
-        self._right, self._bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+        self._right, self._bottom = WIDTH - _RIGHT, HEIGHT - _BOTTOM
 
     def _x(self, ledger: int) -> float:
         return round(_LEFT + (self._right - _LEFT) * ledger / max(1, self._ledgers - 1), 1)
@@ -59,22 +54,22 @@ class _Plot:
     def grid(self) -> list[str]:
         """Draw the axes with their numbers."""
         lines = [
-            _line(_LEFT, self._y(count), self._right, self._y(count), "#e2e2e2")
-            + _text(_LEFT - 8, self._y(count) + 4, str(count), anchor="end")
+            draw_line(_LEFT, self._y(count), self._right, self._y(count), "#e2e2e2")
+            + draw_text(_LEFT - 8, self._y(count) + 4, str(count), anchor="end")
             for count in range(0, self._top + 1, _STEP)
         ]
         numbers = [
-            _text(self._x(ledger), self._bottom + 18, str(ledger + 1), anchor="middle")
+            draw_text(self._x(ledger), self._bottom + 18, str(ledger + 1), anchor="middle")
             for ledger in range(0, self._ledgers, 5)
         ]
         middle = (_LEFT + self._right) / 2
-        return [*lines, *numbers, _text(middle, self._bottom + 36, "ledger", anchor="middle")]
+        return [*lines, *numbers, draw_text(middle, self._bottom + 36, "ledger", anchor="middle")]
 
     def dashed(self, count: int, name: str) -> str:
         """Draw the ceiling as a dashed line."""
         y = self._y(count)
-        line = _line(_LEFT, y, self._right, y, "#333333", extra=' stroke-dasharray="5 4"')
-        return line + _text(_LEFT + 4, y - 6, name)
+        line = draw_line(_LEFT, y, self._right, y, "#333333", extra=' stroke-dasharray="5 4"')
+        return line + draw_text(_LEFT + 4, y - 6, name)
 
     def line(
         self, name: str, values: Sequence[int], colour: str, turn: int, style: str
@@ -84,15 +79,6 @@ class _Plot:
         y = _TOP + 18 * turn + 6
         return [
             f'<polyline points="{points}" fill="none" stroke="{colour}"{style}/>',
-            _line(self._right + 14, y, self._right + 34, y, colour, extra=style),
-            _text(self._right + 40, y + 4, name),
+            draw_line(self._right + 14, y, self._right + 34, y, colour, extra=style),
+            draw_text(self._right + 40, y + 4, name),
         ]
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, colour: str, *, extra: str = "") -> str:
-    return f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{colour}"{extra}/>'
-
-
-def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12) -> str:
-    place = f'x="{x}" y="{y}" text-anchor="{anchor}" font-size="{size}"'
-    return f'<text {place} fill="#222222">{escape(text)}</text>'

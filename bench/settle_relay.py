@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from farebox.stellar.rpc import BAD_SEQUENCE
 from farebox.stellar.transaction_result import read_transaction_result
+from testing.servers import listening
 
 _METHOD: Final = re.compile(rb'"method": ?"(\w+)"')
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
@@ -65,12 +66,8 @@ class RpcRelay:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
         """Listen on loopback; yields the URL to give to a facilitator."""
-        server = await asyncio.start_server(self._relay, "127.0.0.1", 0, limit=_HEAD_BYTES)
-        port = server.sockets[0].getsockname()[1]
-        try:
+        async with listening(self._relay, limit=_HEAD_BYTES) as port:
             yield f"http://127.0.0.1:{port}"
-        finally:
-            server.close()  # connections end with their clients
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Forward requests and answers until either side closes the connection."""

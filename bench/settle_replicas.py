@@ -22,8 +22,8 @@ from bench.settle_drive import (
 from bench.settle_load import Plan
 from bench.settle_run import Run, Window, WindowUsage, build_run
 from bench.settle_setup import CADENCE_S, MeasuredFacilitator, SettleSetup, open_settle_setup
-from e2e.machine import OurProcess, RunFailed, say, scratch_folder
-from e2e.report import run_and_report
+from testing.machine import OurProcess, say, scratch_folder, wait_until
+from testing.report import limited, run_and_report, timed
 
 _CHANNELS: Final = 220
 _NAMES: Final = ("farebox-a", "farebox-b")
@@ -55,16 +55,12 @@ QUICK: Final = Size(
 )
 
 
+@timed
+@limited(_AT_MOST_S)
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether the thresholds hold, and the figures."""
     size = QUICK if quick else FULL
-    began = time.monotonic()
-    try:
-        async with asyncio.timeout(_AT_MOST_S):
-            figures = await _replicas(size)
-    except TimeoutError as error:
-        raise RunFailed(f"the bench took more than {_AT_MOST_S:g} s") from error
-    figures["seconds"] = round(time.monotonic() - began, 1)
+    figures = await _replicas(size)
     holds = (
         abs(float(str(figures["total_ratio"])) - 1) <= _RATIO_SLACK
         and figures["sequence_errors"] == 0
@@ -148,12 +144,11 @@ async def _kill_one(
 
 async def _wait_until_half_sent(side: MeasuredFacilitator) -> None:
     """Return once the replica has sent half of its transactions for the next ledger."""
-    until = time.monotonic() + CADENCE_S
     wanted = side.relay.calls[_SEND] + _CHANNELS // 4
-    while side.relay.calls[_SEND] < wanted:
-        if time.monotonic() > until:
-            raise RunFailed(f"{side.name} sent too few transactions before the kill")
-        await asyncio.sleep(_LOOK_S)
+    what = f"{side.name} sends {_CHANNELS // 4} transactions before the kill"
+    await wait_until(
+        lambda: side.relay.calls[_SEND] >= wanted, what, within_s=CADENCE_S, pause_s=_LOOK_S
+    )
 
 
 def _figures(alone: Run, both: list[Run], killed: Run, audit: PaymentAudit) -> dict[str, object]:

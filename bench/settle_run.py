@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 
+from bench.measure import quantile
 from bench.settle_ledger import Landed, per_ledger
 from bench.settle_load import Answer
 from bench.settle_payments import Payment
@@ -99,22 +100,22 @@ class Run:
     def latency_s(self, share: float) -> float:
         """Return a quantile of the latency of answers within the window."""
         began, ended = self.window
-        times = sorted(
+        times = [
             each.answered_at - each.sent_at
             for each in self.answers
             if began <= each.answered_at <= ended
-        )
-        return _quantile(times, share)
+        ]
+        return round(quantile(times, share), 3)
 
     def after_close_s(self, share: float) -> float:
         """Return a quantile of the time from a ledger's close to the answers, within the window."""
         began, ended = self.window
-        times = sorted(
+        times = [
             (each.answered_at - began) % CADENCE_S
             for each in self.answers
             if began <= each.answered_at <= ended
-        )
-        return _quantile(times, share)
+        ]
+        return round(quantile(times, share), 3)
 
     @property
     def rpc_per_settle(self) -> float:
@@ -151,11 +152,6 @@ class Run:
             "resent_after_landing": self.resent_after_landing,
             "cpu_share": self.cpu_share,
         }
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    last = len(ordered) - 1
-    return round(ordered[min(last, int(len(ordered) * share))], 3) if ordered else 0.0
 
 
 def build_run(

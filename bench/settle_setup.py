@@ -2,37 +2,31 @@
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.child_process import finish
 from bench.cores import Cores
 from bench.settle_ledger import LedgerReader
 from bench.settle_payments import PaymentFactory
 from bench.settle_relay import RpcRelay
-from e2e.machine import (
-    FAREBOX,
-    ROOT,
-    OurProcess,
-    RunFailed,
-    ServedNetwork,
-    build_environment,
-    our_process,
-    say,
-    subfolder,
-)
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, DevnetOptions, Party, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
+from testing.commands import run_farebox
+from testing.machine import (
+    OurProcess,
+    ServedNetwork,
+    our_process,
+    say,
+    subfolder,
+)
 
 CADENCE_S: Final = 5.0
 _SIGNERS: Final = 20  # accounts besides the payers: our relayer, and the peer's signers
-_CREATE_S: Final = 180.0
 _HURRY_S: Final = 0.25
 _LOOK_S: Final = 0.02
 _SELLERS_BUDGET: Final = 2_000_000_000  # stroops; the network's default
@@ -53,11 +47,6 @@ class MeasuredFacilitator:
         status = Path(f"/proc/{self.pid}/status").read_text()
         line = next(each for each in status.splitlines() if each.startswith("VmHWM:"))
         return round(int(line.split()[1]) * _PAGE_KB / 1e6, 1)
-
-    def cpu_s(self) -> float:
-        """Read the CPU seconds of the process."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +91,12 @@ class SettleSetup:
         """
         say(f"creating channels for {purpose} until there are {count}")
         served = ServedNetwork(Network.TESTNET, self.devnet, self.relayer.secret)
-        env = build_environment(self.settings() | served.settings() | dict(settings or {}))
-        env = {setting: value for setting, value in env.items() if value}  # as `our_process` does
+        own = self.settings() | served.settings() | dict(settings or {})
         arguments = ["channels", "create", "--network", "testnet", "--count", str(count)]
         # settlement is the default, and all that an earlier build knows
         arguments += [] if purpose == "settlement" else ["--for", purpose]
-        process = await asyncio.create_subprocess_exec(
-            *FAREBOX, *arguments, cwd=ROOT, env=env,
-            stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        try:
-            async with self.closing_quickly(), asyncio.timeout(_CREATE_S):
-                _, stderr = await finish(process)
-        except TimeoutError as error:
-            raise RunFailed(f"creating {count} channels took more than {_CREATE_S:g} s") from error
-        if process.returncode:
-            raise RunFailed(f"channels create failed: {stderr.decode(errors='replace')[-500:]}")
+        async with self.closing_quickly():
+            await run_farebox(arguments, own)
 
     @contextlib.asynccontextmanager
     async def closing_quickly(self) -> AsyncIterator[None]:

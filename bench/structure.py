@@ -8,7 +8,6 @@ import asyncio
 import collections
 import re
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -17,12 +16,20 @@ import aiohttp
 from stellar_sdk import Keypair, SorobanServer
 
 from bench.payloads import Terms, signed_transfer, verify_body
-from e2e.machine import ROOT, RunFailed, ServedNetwork, our_service, say, scratch_folder
-from e2e.report import run_and_report
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
 from farebox.local.gateway_settings import operator_setting
 from farebox.vault.master_keys import new_master_key
+from testing.machine import (
+    ROOT,
+    RunFailed,
+    ServedNetwork,
+    our_service,
+    say,
+    scratch_folder,
+    wait_until,
+)
+from testing.report import run_and_report, timed
 
 SOURCES: Final = ROOT / "src" / "farebox"
 SEPARATE: Final = ("search", "semantic")
@@ -32,13 +39,13 @@ _CLASS: Final = re.compile(r"^class (\w+)", re.MULTILINE)
 _KEY: Final = "operator-key-of-the-structure-bench"
 _LIFE_LEDGERS: Final = 12
 _POLL_S: Final = 0.05
-_POLLS: Final = 200
+_TRACED_S: Final = 10.0
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether every class name is unique, and the figures."""
     del quick  # the run has no short form
-    began = time.monotonic()
     files = sorted(SOURCES.rglob("*.py"))
     duplicates = duplicate_class_names(files)
     modules_by_request = await _trace_requests()
@@ -51,7 +58,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         **{f"modules_{name}": len(modules) for name, modules in modules_by_request.items()},
         "settle_modules_aim": SETTLE_MODULES_AIM,
         "entered": modules_by_request,
-        "seconds": round(time.monotonic() - began, 1),
     }
     return not duplicates, figures
 
@@ -122,10 +128,8 @@ async def _request(
         raise RunFailed(f"{path} answered {answer.status}: {text[:300]}")
     if trace_file is None:
         return []
-    for _ in range(_POLLS):  # the file is written after the request
-        if trace_file.exists():
-            break
-        await asyncio.sleep(_POLL_S)
+    what = f"the modules of {path}"  # their file is written after the request
+    await wait_until(trace_file.exists, what, within_s=_TRACED_S, pause_s=_POLL_S)
     paths = trace_file.read_text().splitlines()
     return [str(Path(each).relative_to(SOURCES).with_suffix("")) for each in paths]
 

@@ -30,11 +30,12 @@ from bench.measure import (
     median_ratio,
     p50_ms,
     per_second,
+    say_result,
 )
 from bench.payloads import broken_xdr_body, verify_body, wrong_amount_body, wrong_version_body
-from e2e.machine import say, scratch_folder
-from e2e.packages import install
-from e2e.report import run_and_report
+from testing.machine import say, scratch_folder
+from testing.packages import install
+from testing.report import run_and_report, timed
 
 _WARM_S: Final = 2.0
 _MAX_GENERATOR_BUSY: Final = 0.7
@@ -80,10 +81,10 @@ class VerifyMeasurement:
         } | {"horizon_reads": self.horizon_reads}
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the bench; return whether the promised ratios hold, and the figures."""
     size = QUICK if quick else FULL
-    began = time.monotonic()
     await asyncio.to_thread(install, PEER)
     cores = divide_cores()
     with scratch_folder("farebox-bench-") as scratch:
@@ -99,7 +100,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "0ms": no_latency.figures(),
         "50ms": with_latency.figures(),
         "malformed": malformed,
-        "seconds": round(time.monotonic() - began, 1),
     }
     all_rounds = [*no_latency.rounds.values(), *with_latency.rounds.values()]
     all_rounds += [rounds for sides in refusals.values() for rounds in sides.values()]
@@ -170,12 +170,7 @@ async def _verify_rounds(setup: VerifySetup, size: Size, *, label: str) -> Verif
             rounds[side].results.append(result)
             counts = await setup.devnet.counts()
             calls[side] += calls_beyond_idle(counts, setup.idle_calls_per_s, elapsed_s=elapsed)
-            say(
-                f"{label}, round {turn + 1}/{size.rounds}, {side}: {result.per_second:.0f}/s, "
-                f"p50 {result.p50_ms:.2f} ms, p99 {result.p99_ms:.2f} ms"
-            )
-            if result.unexpected:
-                say(f"unexpected: {result.first_unexpected[-300:]}")
+            say_result(f"{label}, round {turn + 1}/{size.rounds}, {side}", result)
     return VerifyMeasurement(rounds, calls, setup.horizon.reads)
 
 

@@ -7,7 +7,6 @@ the paid call.
 import asyncio
 import base64
 import json
-import subprocess
 from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 from typing import Any, Final
@@ -17,7 +16,8 @@ from mcp import Client
 from stellar_sdk import Keypair
 from x402.mcp import x402MCPClient
 
-from e2e.machine import ROOT, RunFailed, build_environment, node_command
+from testing.commands import node_lines
+from testing.machine import RunFailed
 
 TOOLS: Final = {"search_services", "paid_call"}
 _AGENT_S: Final = 300.0
@@ -91,17 +91,9 @@ def buy_with_npm(errand: Errand) -> list[Purchase]:
     Raises:
         RunFailed: the client cannot connect, or lists other tools.
     """
-    completed = subprocess.run(
-        node_command(ROOT / "e2e" / "agent.mjs"),
-        env=build_environment({"AGENT": json.dumps(asdict(errand))}),
-        capture_output=True,
-        text=True,
-        timeout=_AGENT_S,
-        check=False,
-    )
-    if completed.returncode:
-        raise RunFailed(f"agent.mjs failed:\n{completed.stderr.strip()[-800:]}")
-    lines = [json.loads(line) for line in completed.stdout.splitlines()]
+    env = {"AGENT": json.dumps(asdict(errand))}
+    printed = node_lines("agent.mjs", within_s=_AGENT_S, env=env)
+    lines = [json.loads(line) for line in printed]
     return [
         failed_purchase(line["error"]) if "error" in line else Purchase(**line) for line in lines
     ]

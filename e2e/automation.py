@@ -7,27 +7,26 @@ differ in one thing are submitted to the node with the plans' own delegate keys.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from e2e.automation_cases import cases
-from e2e.automation_chain import NET
 from e2e.automation_console import run_console
 from e2e.automation_course import Course
 from e2e.automation_life import PlanDesk
-from e2e.automation_owners import open_http
 from e2e.automation_probes import CasePlans, count_refused
 from e2e.automation_stage import AutomationStage, open_automation_stage
 from e2e.console_plans import PlanTally
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.kernel.errors import CommandRefused, Outage
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.storage.pool import Database
+from testing.automation_cases import cases
+from testing.automation_chain import NET
+from testing.automation_owners import open_http
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report, timed
 
 LEAST_PLANS: Final = 12
 LEAST_TWINS: Final = 60
@@ -38,9 +37,9 @@ _LAST_LEDGERS: Final = 4_000  # later than the last ledger of every signed entry
 _FAULTS: Final = (RunFailed, Outage, CommandRefused)
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the target; return whether it holds, and the figures."""
-    began = time.monotonic()
     chosen = cases(quick=quick)
     with scratch_folder("farebox-automation-") as scratch:
         folder = subfolder(scratch, "automation")
@@ -49,7 +48,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
             console = await _live(desk.stage, courses, is_quick=quick)
             await _use_past_the_service(desk.stage, courses)
     figures = _figures(courses, console)
-    figures["seconds"] = round(time.monotonic() - began, 1)
     return _holds(figures, is_quick=quick), figures
 
 

@@ -9,11 +9,14 @@ from typing import Final
 from stellar_sdk import Address, Keypair, scval, xdr
 from stellar_sdk.operation import Operation
 
-from e2e.automation_cases import LEGS, SOLD, Case, Place
-from e2e.automation_chain import NET, Entry, call
-from e2e.automation_owners import Owner, sign_by_external
-from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind
+from testing.automation_cases import LEGS, SOLD, Case, Place
+from testing.automation_chain import NET
+from testing.contract_calls import address, invocation, invoke
+from testing.contracts import Entry, call
+from testing.entries import unsigned_entry
+from testing.machine import RunFailed
+from testing.smart_accounts import Owner, sign_by_external
 
 LIFE: Final = 24  # ledgers that a delegate's signature lives
 _NETWORK_ID: Final = hashlib.sha256(NET.passphrase.encode()).digest()
@@ -83,18 +86,11 @@ class Delegate:
         made = [run.root, *([run.nested] if run.nested else [])]
         first = self.rules.get(run.root.contract, next(iter(self.rules.values())))
         rules = [self.rules.get(each.contract, first) for each in made]
-        credentials = xdr.SorobanAddressCredentials(
-            Address(self.owner.account).to_xdr_sc_address(),
-            xdr.Int64(secrets.randbelow(2**62)),
-            xdr.Uint32(until),
-            scval.to_void(),
-        )
-        below = [_invocation(run.nested)] if run.nested else []
-        unsigned = Entry(
-            xdr.SorobanCredentials(
-                xdr.SorobanCredentialsType.SOROBAN_CREDENTIALS_ADDRESS, address=credentials
-            ),
-            _invocation(run.root, below),
+        unsigned = unsigned_entry(
+            _invocation(run),
+            address(self.owner.account),
+            nonce=secrets.randbelow(2**62),
+            expires_at_ledger=until,
         )
         signed = sign_by_external(unsigned, self.key, rules, until, self.owner)
         return call(run.root.contract, run.root.function, list(run.root.args), [signed])
@@ -131,8 +127,7 @@ def run_of_entry(entry: Entry) -> MadeRun:
 def with_run(raw: str, run: MadeRun) -> Operation:
     """A signed entry (base64) in which the run is another one, and the call that it authorizes."""
     entry = Entry.from_xdr(raw)
-    below = [_invocation(run.nested)] if run.nested else []
-    entry.root_invocation = _invocation(run.root, below)
+    entry.root_invocation = _invocation(run)
     return call(run.root.contract, run.root.function, list(run.root.args), [entry])
 
 
@@ -144,15 +139,10 @@ def _call_of(invocation: xdr.SorobanAuthorizedInvocation) -> MadeCall:
     return MadeCall(0, contract, made.function_name.sc_symbol.decode(), tuple(made.args))
 
 
-def _invocation(
-    made: MadeCall, below: list[xdr.SorobanAuthorizedInvocation] | None = None
-) -> xdr.SorobanAuthorizedInvocation:
-    kind = xdr.SorobanAuthorizedFunctionType.SOROBAN_AUTHORIZED_FUNCTION_TYPE_CONTRACT_FN
-    args = xdr.InvokeContractArgs(
-        Address(made.contract).to_xdr_sc_address(),
-        xdr.SCSymbol(made.function.encode()),
-        list(made.args),
+def _invocation(run: MadeRun) -> xdr.SorobanAuthorizedInvocation:
+    root, *below = (
+        invoke(address(each.contract), each.function, *each.args)
+        for each in (run.root, run.nested)
+        if each is not None
     )
-    return xdr.SorobanAuthorizedInvocation(
-        xdr.SorobanAuthorizedFunction(kind, contract_fn=args), below or []
-    )
+    return invocation(root, *map(invocation, below))

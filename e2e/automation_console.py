@@ -2,14 +2,15 @@
 
 from playwright.async_api import Error
 
-from e2e.automation_chain import NET
 from e2e.automation_stage import AutomationStage
-from e2e.browser import open_chromium, visit
-from e2e.console_plan_forms import JOURNEYS, PlanScene
+from e2e.console_plan_forms import JOURNEYS
 from e2e.console_plans import PlanTally, run_plans
-from e2e.plan_service import new_keeper
 from farebox.buyer.wallet import wallet_of
 from farebox.local.development_wallet import WalletAccount, wallet_script
+from testing.automation_chain import NET
+from testing.browser import open_chromium, visit
+from testing.console_stage import PlanScene
+from testing.plan_service import new_keeper
 
 
 async def run_console(stage: AutomationStage, *, quick: bool) -> PlanTally:

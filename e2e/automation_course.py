@@ -6,12 +6,12 @@ from typing import Final
 import aiohttp
 
 from e2e.automation_calls import Delegate
-from e2e.automation_cases import OPEN, PRESIGNED, RUNS, Case, Timing, soon
 from e2e.automation_effects import Holdings, check_effects, read_holdings
 from e2e.automation_life import ActivePlan, PlanDesk
-from e2e.automation_owners import Client
 from e2e.automation_probes import CasePlans
-from e2e.machine import RunFailed, say
+from testing.automation_cases import OPEN, PRESIGNED, RUNS, Case, Timing, soon
+from testing.automation_owners import Client
+from testing.machine import RunFailed, say
 
 _FAR_S: Final = 3_600  # the first due time of a plan that the service makes no run of
 _END_S: Final = 7_200

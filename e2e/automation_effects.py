@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from stellar_sdk import scval
 
-from e2e.automation_cases import LEGS, OPEN, PRESIGNED, RUNS, SOLD, Case
-from e2e.automation_chain import AutomationChain
 from e2e.automation_life import ActivePlan, expect
-from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind
+from testing.automation_cases import LEGS, OPEN, PRESIGNED, RUNS, SOLD, Case
+from testing.automation_chain import AutomationChain
+from testing.machine import RunFailed
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """The life of one plan over HTTP: propose, pay, install, activate, run, pause, resume, cancel."""
 
-import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -9,20 +7,7 @@ from typing import Final, TypeVar
 from stellar_sdk import Keypair, scval
 
 from e2e.automation_calls import Delegate
-from e2e.automation_cases import (
-    INTERVAL_S,
-    LEGS,
-    OPEN,
-    PRESIGNED,
-    RUNS,
-    Case,
-    Place,
-    Timing,
-    plan_body,
-)
-from e2e.automation_owners import Client, Json
 from e2e.automation_stage import AutomationStage
-from e2e.machine import RunFailed
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import PlanKind
@@ -35,6 +20,19 @@ from farebox.storage.pool import Database
 from farebox.vault.master_keys import MasterKeys, read_master_keys
 from farebox.vault.sealed_bytes import ByteSealer
 from farebox.vault.sealing import Sealer
+from testing.automation_cases import (
+    INTERVAL_S,
+    LEGS,
+    OPEN,
+    PRESIGNED,
+    RUNS,
+    Case,
+    Place,
+    Timing,
+    plan_body,
+)
+from testing.automation_owners import Client, Json
+from testing.machine import RunFailed, wait_until
 
 _POLL_S: Final = 1.0
 _ACTIVE_S: Final = 60.0
@@ -88,7 +86,7 @@ class PlanDesk:
         expect(case, "credited", paid["proposal"]["runsCredited"], timing.runs)
         activation = await self._authorize(plan)
         await client.post(f"/{plan.id}/activate", activation, 200, 202)
-        await until(lambda: self._is(plan, "active"), f"{case.name}: active", _ACTIVE_S)
+        await _wait(lambda: self._is(plan, "active"), f"{case.name}: active", _ACTIVE_S)
         return plan
 
     async def _authorize(self, plan: ActivePlan) -> Json:
@@ -155,22 +153,21 @@ class PlanDesk:
         cancelled = await self._change(plan, "cancel")
         expect(case, "cancel", cancelled["proposal"]["status"], "cancelled")
         if case.has_delegate:
-            await until(lambda: self._is_closed(plan), f"{case.name}: closed", _ACTIVE_S)
+            await _wait(lambda: self._is_closed(plan), f"{case.name}: closed", _ACTIVE_S)
         shown = (await client.get(f"/{plan.id}"))["proposal"]
         expect(case, "runs consumed", shown["runsConsumed"], RUNS)
 
     async def _change(self, plan: ActivePlan, verb: str) -> Json:
         """Change a plan; a run that is under way is left to end first."""
-        path = f"/{plan.id}/{verb}"
-        deadline = time.monotonic() + _ACTIVE_S
-        while True:
+
+        async def changed() -> Json | None:
             status, body, _ = await plan.client.send("POST", path, {"reason": "end-to-end"})
-            is_running = status == 200 and body["proposal"]["status"] == "executing"
-            if status == 200 and not is_running:
-                return body
-            if status != 200 or time.monotonic() > deadline:
+            if status != 200:
                 raise RunFailed(f"{plan.case.name}: {verb}: {status} {str(body)[:400]}")
-            await asyncio.sleep(_POLL_S)
+            return None if body["proposal"]["status"] == "executing" else body
+
+        path = f"/{plan.id}/{verb}"
+        return await _wait(changed, f"{plan.case.name}: {verb}", _ACTIVE_S)
 
     async def _until_runs(self, plan: ActivePlan, count: int) -> None:
         """Wait until so many runs have ended; fail at the first that did not succeed."""
@@ -184,7 +181,7 @@ class PlanDesk:
             return len(plan.runs) >= count
 
         patience = INTERVAL_S * (count + 2) + _ACTIVE_S
-        await until(is_met, f"{plan.case.name}: {count} runs", patience)
+        await _wait(is_met, f"{plan.case.name}: {count} runs", patience)
 
     async def _is(self, plan: ActivePlan, status: str) -> bool:
         shown = (await plan.client.get(f"/{plan.id}"))["proposal"]["status"]
@@ -211,6 +208,10 @@ def ended_runs(page: Json, count: int) -> list[Json]:
     return ended
 
 
+async def _wait(met: Callable[[], Awaitable[T | None]], what: str, within_s: float) -> T:
+    return await wait_until(met, what, within_s=within_s, pause_s=_POLL_S)
+
+
 def _legs(case: Case) -> int:
     return len(LEGS) if case.kind is PlanKind.DISBURSEMENT else 1
 
@@ -223,16 +224,3 @@ def expect(case: Case, what: str, found: object, wanted: object) -> None:
     """
     if found != wanted:
         raise RunFailed(f"{case.name}: {what}: found {found!r}, expected {wanted!r}")
-
-
-async def until(is_met: Callable[[], Awaitable[bool]], what: str, within_s: float) -> None:
-    """Wait for a condition.
-
-    Raises:
-        RunFailed: it is not met in time.
-    """
-    deadline = time.monotonic() + within_s
-    while not await is_met():
-        if time.monotonic() > deadline:
-            raise RunFailed(f"not within {within_s:.0f} s: {what}")
-        await asyncio.sleep(_POLL_S)

@@ -12,13 +12,14 @@ from stellar_sdk import scval
 from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
-from e2e.automation_calls import Delegate, MadeRun, made_run, run_of_entry, with_run
-from e2e.automation_cases import LEGS, OPEN, PRESIGNED, Case, Place
-from e2e.automation_chain import AutomationChain, Entry, Resources, call
+from e2e.automation_calls import Delegate, made_run, run_of_entry, with_run
 from e2e.automation_life import ActivePlan
 from e2e.automation_twins import CONTENT, Change, Verdict, changed_run, judge
-from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind
+from testing.automation_cases import LEGS, OPEN, PRESIGNED, Case, Place
+from testing.automation_chain import AutomationChain, Resources
+from testing.contracts import Entry, call
+from testing.machine import RunFailed
 
 _FIRST: Final = 1  # of the indexes that a mandate's runs have
 _USED: Final = -2  # of the entries signed ahead: of the first leg of the last run
@@ -61,7 +62,7 @@ class CasePlans:
     async def try_use(self) -> None:
         """A run lands, and at once a second one is too early or its signature used."""
         if self.case.mode is PRESIGNED:
-            used = with_run(self.life.entries[_USED], self._signed_run(_USED))
+            used = self._signed(_USED)
             await self._land(used)
             await self._twin(Change.ONCE_TOO_OFTEN, used)
             return
@@ -92,15 +93,14 @@ class CasePlans:
     async def before_expiry(self) -> None:
         """The last control before the end: what is tried after it passes now."""
         if self.case.mode is PRESIGNED:
-            await self._pass(with_run(self.life.entries[_KEPT], self._signed_run(_KEPT)))
+            await self._pass(self._signed(_KEPT))
         elif self.case.has_delegate:
             await self._pass(await self._run(self.probe, _FIRST + 1))
 
     async def try_late(self) -> None:
         """The plan's end, or a signature's last ledger, has passed."""
         if self.case.mode is PRESIGNED:
-            late = with_run(self.life.entries[_KEPT], self._signed_run(_KEPT))
-            await self._twin(Change.AFTER_EXPIRY, late)
+            await self._twin(Change.AFTER_EXPIRY, self._signed(_KEPT))
         elif self.case.has_delegate:
             await self._twin(Change.AFTER_EXPIRY, await self._run(self.probe, _FIRST + 1))
 
@@ -116,8 +116,10 @@ class CasePlans:
             run = changed_run(self.case, change, run, self.place)
         return delegate.operation(run, index=index, ledger=await self.chain.ledger())
 
-    def _signed_run(self, number: int) -> MadeRun:
-        return run_of_entry(Entry.from_xdr(self.life.entries[number]))
+    def _signed(self, number: int) -> Operation:
+        """The run of an entry that was signed ahead."""
+        raw = self.life.entries[number]
+        return with_run(raw, run_of_entry(Entry.from_xdr(raw)))
 
     def _keeper_run(self) -> Operation:
         executor = scval.to_address(self.place.stranger)

@@ -8,16 +8,16 @@ from typing import Final
 
 from stellar_sdk import Keypair, scval
 
-from e2e.automation_cases import SOLD, Case, Place
-from e2e.automation_chain import NET, AutomationChain
-from e2e.automation_owners import Owner, external_signer
-from e2e.machine import ServedNetwork, our_process, say, subfolder
-from e2e.plan_service import deploy_exchange, new_keeper, plan_settings, set_up_plans
 from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import DevnetOptions, Party, Scene, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.vault.master_keys import new_master_key
+from testing.automation_cases import SOLD, Case, Place
+from testing.automation_chain import NET, AutomationChain
+from testing.machine import ServedNetwork, our_process, say, subfolder
+from testing.plan_service import deploy_exchange, new_keeper, plan_settings, set_up_plans
+from testing.smart_accounts import Owner, external_signer
 
 CLOSE_MS: Final = 1000
 _SENDERS: Final = 12

@@ -11,10 +11,10 @@ from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
 from e2e.automation_calls import MadeRun
-from e2e.automation_cases import LEGS, MANDATE, OPEN, PRESIGNED, SESSION, SOLD, Case, Place
-from e2e.automation_chain import AutomationChain, Resources
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
+from testing.automation_cases import LEGS, MANDATE, OPEN, PRESIGNED, SESSION, SOLD, Case, Place
+from testing.automation_chain import AutomationChain, Resources
 
 
 class Change(StrEnum):

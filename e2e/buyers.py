@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from e2e.clients import SignedPayment
-from e2e.machine import ROOT, RunFailed, build_environment, node_command, say
-from e2e.stage import HORIZON_PRELOAD, PRICE_UNITS, Market, Stage
+from testing.machine import ROOT, RunFailed, build_environment, node_command, say
+from testing.stage import HORIZON_PRELOAD, PRICE_UNITS, Market, Stage
 
 _FAREBOX: Final = "from farebox.cli.main import main; main()"
 _PAYMENT_S: Final = 120.0

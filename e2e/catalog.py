@@ -7,7 +7,6 @@ rules of filter honesty (V0 to V7) are checked without a client.
 """
 
 import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -19,11 +18,11 @@ from e2e.catalog_readers import npm_answers, pypi_answers
 from e2e.clients import SignedPayment
 from e2e.facilitator import FOLDER
 from e2e.filter_honesty import broken_rules
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.packages import changed_packages, install
-from e2e.report import run_and_report
-from e2e.stage import DESCRIPTION, Market, Stage, open_stage
 from farebox.local.devnet import HeaderForm
+from testing.machine import RunFailed, say, scratch_folder, subfolder, wait_until
+from testing.packages import changed_packages, install
+from testing.report import run_and_report, timed
+from testing.stage import DESCRIPTION, Market, Stage, open_stage
 
 UNMODIFIED: Final = ("x402-core-2.27", "x402-extensions-2.27", "@x402/extensions", "@x402/express")
 SELLER_DECLARATION: Final[Mapping[str, object]] = {
@@ -52,10 +51,10 @@ TOOL_METADATA: Final[Mapping[str, object]] = {
 _LISTED_S: Final = 30.0
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the target; return whether it holds, and the figures. It has no short form."""
     del quick
-    began = time.monotonic()
     await asyncio.to_thread(install, FOLDER)
     with scratch_folder("farebox-e2e-") as scratch:
         local = {"FAREBOX_CATALOG_LOCAL": "1"}
@@ -74,7 +73,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "answers_not_parsed": findings,
         "filter_rules_broken": broken,
         "packages_changed": [f"{each.package}: {each.difference}" for each in changed],
-        "seconds": round(time.monotonic() - began, 1),
     }
     return not (unsettled or findings or broken or changed), figures
 
@@ -115,16 +113,17 @@ def _tool_url(stage: Stage, market: Market) -> str:
 
 async def _wait_until_listed(stage: Stage, count: int) -> list[dict[str, Any]]:
     """Wait until `count` resources are listed; return them in order."""
-    deadline = time.monotonic() + _LISTED_S
     async with aiohttp.ClientSession() as session:
-        while True:
+
+        async def listed() -> list[dict[str, Any]] | None:
             async with session.get(f"{stage.service_url}/discovery/resources") as answer:
-                body = await answer.json()
-            if len(body["items"]) >= count:
-                return list(body["items"])
-            if time.monotonic() > deadline:
-                raise RunFailed(f"{len(body['items'])} of {count} settlements were listed")
-            await asyncio.sleep(0.2)
+                items: list[dict[str, Any]] = (await answer.json())["items"]
+            return items if len(items) >= count else None
+
+        found: list[dict[str, Any]] = await wait_until(
+            listed, f"{count} settlements are listed", within_s=_LISTED_S
+        )
+    return found
 
 
 def _entry(stage: Stage, market: Market, item: Mapping[str, Any]) -> Entry:

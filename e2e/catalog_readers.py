@@ -1,7 +1,6 @@
 """Stock clients of the bazaar: npm @x402/extensions 2.27 and PyPI x402."""
 
 import json
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -13,7 +12,7 @@ from x402.extensions.bazaar import (
 )
 from x402.http import FacilitatorConfig, HTTPFacilitatorClientSync
 
-from e2e.machine import ROOT, RunFailed, build_environment, node_command
+from testing.commands import node_lines
 
 Answers = list[dict[str, Any]]  # each `{"answer": …}` or `{"error": …}`
 Parameters = Mapping[str, Any]  # of a request by their name on the wire, and `walk`
@@ -25,17 +24,8 @@ _PYTHON_NAMES: Final = {"payTo": "pay_to"}
 def npm_answers(facilitator: str, requests: Mapping[str, object]) -> dict[str, Answers]:
     """Every answer to `settle`, `list` and `search` as the npm client returned it."""
     options = {"facilitator": facilitator, "settle": [], "list": [], "search": []} | dict(requests)
-    completed = subprocess.run(
-        node_command(ROOT / "e2e" / "catalog.mjs"),
-        env=build_environment({"CATALOG": json.dumps(options)}),
-        capture_output=True,
-        text=True,
-        timeout=_NODE_S,
-        check=False,
-    )
-    if completed.returncode:
-        raise RunFailed(f"catalog.mjs failed:\n{completed.stderr.strip()[-800:]}")
-    answers: dict[str, Answers] = json.loads(completed.stdout.splitlines()[-1])
+    lines = node_lines("catalog.mjs", within_s=_NODE_S, env={"CATALOG": json.dumps(options)})
+    answers: dict[str, Answers] = json.loads(lines[-1])
     return answers
 
 

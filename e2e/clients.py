@@ -1,7 +1,6 @@
 """Foreign facilitator clients parse every kind of answer: npm @x402/core 2.27 and PyPI x402."""
 
 import json
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,7 +8,7 @@ from typing import Any, Final
 from x402.http import FacilitatorConfig, HTTPFacilitatorClient
 from x402.schemas import PaymentPayload, PaymentRequirements
 
-from e2e.machine import ROOT, RunFailed, build_environment, node_command
+from testing.commands import node_lines
 
 # The expected content of each answer once a foreign client has parsed it.
 _NODE_S: Final = 120.0
@@ -50,17 +49,8 @@ def npm_answers(facilitator: str, signed: SignedPayment) -> dict[str, Any]:
         "good": {"payment": signed.payment, "terms": signed.terms},
         "bad": signed.with_higher_price(),
     }
-    completed = subprocess.run(
-        node_command(ROOT / "e2e" / "answers.mjs"),
-        env=build_environment({"ANSWERS": json.dumps(options)}),
-        capture_output=True,
-        text=True,
-        timeout=_NODE_S,
-        check=False,
-    )
-    if completed.returncode:
-        raise RunFailed(f"answers.mjs failed:\n{completed.stderr.strip()[-800:]}")
-    answers: dict[str, Any] = json.loads(completed.stdout.splitlines()[-1])
+    env = {"ANSWERS": json.dumps(options)}
+    answers: dict[str, Any] = json.loads(node_lines("answers.mjs", within_s=_NODE_S, env=env)[-1])
     return answers
 
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from e2e.machine import ROOT, RunFailed, build_environment, say
+from testing.commands import output_of
+from testing.machine import ROOT, RunFailed, build_environment, say
 
 _LOCKED: Final = ROOT / "e2e" / "conformance.txt"
 _INSTALL_S: Final = 120.0
@@ -39,11 +40,7 @@ def _install(folder: Path) -> Path:
         say("installing x402-conformance from its lock file")
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
         command += ["--require-hashes", "--target", str(folder), "-r", str(_LOCKED)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_INSTALL_S, check=False
-        )
-        if done.returncode:
-            raise RunFailed(f"x402-conformance cannot be installed: {done.stderr.strip()[-400:]}")
+        output_of(command, name="the installation of x402-conformance", within_s=_INSTALL_S)
     return folder
 
 

@@ -9,7 +9,6 @@ notice.
 import asyncio
 import contextlib
 import shutil
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -19,17 +18,17 @@ from playwright.async_api import Browser
 from e2e import console_account_steps as account
 from e2e import console_plan_steps as plans
 from e2e import console_trade_steps as trade
-from e2e.browser import DESKTOP, PHONE, Record, Screen, Theme, open_chromium, visit
 from e2e.console_control import build_control
 from e2e.console_hostile import HostileRound, listing_of, propose_hostile, sell_hostile
 from e2e.console_journey import Journey, Step, open_journey, records_of
-from e2e.console_pages import views
 from e2e.console_sales import Sales, sell_and_owe
 from e2e.console_screens import FOLDER, Album
-from e2e.console_stage import SELLER, ConsoleStage, open_console_stage
-from e2e.machine import ROOT, say, scratch_folder
-from e2e.packages import install
-from e2e.report import run_and_report
+from testing.browser import DESKTOP, PHONE, Record, Screen, Theme, open_chromium, visit
+from testing.console_pages import views
+from testing.console_stage import SELLER, ConsoleStage, open_console_stage
+from testing.machine import ROOT, say, scratch_folder
+from testing.packages import install
+from testing.report import run_and_report, timed
 
 SCREENS: Final = (DESKTOP, PHONE)
 STEPS: Final[Sequence[Step]] = (
@@ -50,9 +49,9 @@ STEPS: Final[Sequence[Step]] = (
 LAST_STEPS: Final[Sequence[Step]] = (account.sign_out,)
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the target; return whether it holds, and the figures."""
-    began = time.monotonic()
     await asyncio.to_thread(install, ROOT / "e2e")
     shutil.rmtree(FOLDER, ignore_errors=True)
     album = Album(themes=(Theme.LIGHT,) if quick else tuple(Theme))
@@ -83,7 +82,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "hostile_policy_violations": len(hostile.policy_violations),
         "faults": _faults(record, hostile, album),
         "folder": str(FOLDER.relative_to(ROOT)),
-        "seconds": round(time.monotonic() - began, 1),
     }
     counts = ("foreign_requests", "policy_violations", "axe_serious", "console_errors")
     is_clean = not any(figures[name] for name in (*counts, "scripts_run", "steps_failed"))

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from e2e.console_journey import Journey, dialog, go
-from e2e.console_pages import wait_until_ready
+from testing.console_pages import wait_until_ready
 
 _KEY: Final = re.compile(r"fbx_live_[A-Za-z0-9]+")
 

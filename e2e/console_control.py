@@ -1,12 +1,11 @@
 """The control of the console's run: a build that shows a stranger's text as markup."""
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, RunFailed, build_environment, subfolder
+from testing.commands import output_of
+from testing.machine import ROOT, RunFailed, subfolder
 
 _BUILD_S: Final = 120.0
 _FILE: Final = Path("src/features/developers/ApiKeys.tsx")
@@ -29,16 +28,9 @@ def build_control(scratch: Path) -> Path:
     if text.count(_TEXT) != 1:
         raise RunFailed(f"the control does not find its line in {_FILE}")
     source.write_text(text.replace(_TEXT, _MARKUP))
-    done = subprocess.run(
-        ["npm", "run", "--silent", "build"],
-        cwd=console,
-        env=build_environment({}) | {"PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-        timeout=_BUILD_S,
-        check=False,
-    )
+    command = ["npm", "run", "--silent", "build"]
+    said = output_of(command, name="the control's build", within_s=_BUILD_S, cwd=console)
     built = folder / "src" / "farebox" / "console_build"
-    if done.returncode or not (built / "index.html").is_file():
-        raise RunFailed(f"the control cannot be built:\n{(done.stdout + done.stderr)[-800:]}")
+    if not (built / "index.html").is_file():
+        raise RunFailed(f"the control cannot be built:\n{said[-800:]}")
     return built

@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 
 from playwright.async_api import Error, Route
 
-from e2e.browser import RAN, Visitor
-from e2e.console_pages import page_templates, wait_until_ready
 from e2e.console_screens import API
-from e2e.console_stage import ConsoleStage
-from e2e.machine import RunFailed
 from farebox.kernel.networks import Network
 from farebox.local.wrapped_api import NAME
+from testing.browser import RAN, Visitor
+from testing.console_pages import page_templates, wait_until_ready
+from testing.console_stage import ConsoleStage
+from testing.machine import RunFailed
 
 TEXTS: Final = (
     f"<img src=x onerror={RAN}(1)>",

@@ -7,12 +7,12 @@ from typing import Final
 
 from playwright.async_api import Browser, Error, Locator
 
-from e2e.browser import Screen, Visitor, visit
-from e2e.console_pages import wait_until_ready
 from e2e.console_sales import Sales
 from e2e.console_screens import FOLDER, Album
-from e2e.console_stage import BUYER, PLANNERS, SELLER, ConsoleStage
-from e2e.machine import RunFailed, say
+from testing.browser import Screen, Visitor, visit
+from testing.console_pages import wait_until_ready
+from testing.console_stage import BUYER, PLANNERS, SELLER, ConsoleStage
+from testing.machine import RunFailed, say
 
 SKILL: Final = "x402-pay"
 _WAITED_FOR: Final = re.compile(r"^\s*-?\s*(waiting for .*)$", re.MULTILINE)

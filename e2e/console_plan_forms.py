@@ -6,19 +6,9 @@ from typing import Final
 
 from playwright.async_api import Locator
 
-from e2e.automation_chain import AutomationChain
+from testing.console_stage import PlanScene
 
 RECIPIENTS: Final = 2  # 6 runs of them are the 12 entries that may be signed ahead
-
-
-@dataclass(frozen=True, slots=True)
-class PlanScene:
-    """What the plans act on; the scene of `chain` has both tokens."""
-
-    chain: AutomationChain
-    keeper: str
-    oracle: str
-    recipients: tuple[str, ...]
 
 
 async def _fill_call(form: Locator, scene: PlanScene) -> None:

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from playwright.async_api import Error, Locator
 
-from e2e.browser import Visitor
-from e2e.console_pages import wait_until_ready
-from e2e.console_plan_forms import JOURNEYS, RECIPIENTS, PlanJourney, PlanScene
-from e2e.machine import RunFailed, say
+from e2e.console_plan_forms import JOURNEYS, RECIPIENTS, PlanJourney
+from testing.browser import Visitor
+from testing.console_pages import wait_until_ready
+from testing.console_stage import PlanScene
+from testing.machine import RunFailed, say
 
 _RUN_MS: Final = 180_000  # the first run is due at the start of a minute
 _SLOW_MS: Final = 60_000  # a payment is final after several ledgers

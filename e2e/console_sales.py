@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Final
 
-from e2e.console_stage import ConsoleStage
-from e2e.machine import RunFailed, say
 from farebox.buyer.outcome import read_receipt
 from farebox.buyer.seller_client import HttpSellerClient, SellerResponse
 from farebox.buyer.wallet import wallet_of
@@ -15,6 +13,8 @@ from farebox.local.demo_gateway import GatewayScene, send_paid, sign_payment, wr
 from farebox.local.demo_log import DemoLog
 from farebox.local.demo_network import DemoNetwork
 from farebox.stellar.rpc_http import HttpSorobanRpc
+from testing.console_stage import ConsoleStage
+from testing.machine import RunFailed, say
 
 _NETWORK: Final = Network.TESTNET
 

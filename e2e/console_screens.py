@@ -10,9 +10,9 @@ from typing import Final
 
 from playwright.async_api import Error, Route
 
-from e2e.browser import Theme, Visitor
-from e2e.console_pages import wait_until_ready
-from e2e.machine import ROOT, say
+from testing.browser import Theme, Visitor
+from testing.console_pages import wait_until_ready
+from testing.machine import ROOT, say
 
 FOLDER: Final = ROOT / ".farebox" / "console"  # ignored by git
 API: Final = re.compile(r"/(v1|discovery|health|mcp)(/|\?|$)")

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from playwright.async_api import Locator
 
-from e2e.browser import Visitor
 from e2e.console_journey import Journey, dialog, go
-from e2e.console_pages import wait_until_ready
 from farebox.gateway.payment import MAX_ATTEMPTS
 from farebox.local.wrapped_api import NAME
+from testing.browser import Visitor
+from testing.console_pages import wait_until_ready
 
 _PRICE: Final = "0.02"
 _SCHEMA: Final = """{"type": "object", "properties": {"days": {"type": "integer",

@@ -7,19 +7,18 @@ results of the npm packages are reported for information.
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
 from e2e.buyers import Tally, pay_with_farebox, pay_with_npm, sign_with_npm
 from e2e.clients import find_faults, npm_answers, pypi_answers
-from e2e.machine import ROOT, say, scratch_folder, subfolder
-from e2e.packages import ChangedPackage, changed_packages, install
-from e2e.report import run_and_report
-from e2e.stage import Market, Stage, open_stage
 from farebox.kernel.networks import Network
 from farebox.local.devnet import HeaderForm
+from testing.machine import ROOT, say, scratch_folder, subfolder
+from testing.packages import ChangedPackage, changed_packages, install
+from testing.report import run_and_report, timed
+from testing.stage import Market, Stage, open_stage
 
 FOLDER: Final = ROOT / "e2e"
 UNMODIFIED: Final = (
@@ -49,10 +48,10 @@ FULL: Final = Size(payments=10, npm_on_ms=2)
 QUICK: Final = Size(payments=2, npm_on_ms=1)
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the target; return whether it holds, and the figures."""
     size = QUICK if quick else FULL
-    began = time.monotonic()
     await asyncio.to_thread(install, FOLDER)
     with scratch_folder("farebox-e2e-") as scratch:
         async with open_stage(HeaderForm.SECONDS, subfolder(scratch, "seconds")) as stage:
@@ -63,10 +62,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
             own = await _buy_on_each(stage, size.payments, pay_with_farebox)
             on_ms = await _buy_on_each(stage, size.npm_on_ms, pay_with_npm)
         changed = await asyncio.to_thread(changed_packages, FOLDER, UNMODIFIED, scratch)
-    figures = _figures(bought, own, on_ms, parsed, changed) | {
-        "horizon_reads": horizon_reads,
-        "seconds": round(time.monotonic() - began, 1),
-    }
+    figures = _figures(bought, own, on_ms, parsed, changed) | {"horizon_reads": horizon_reads}
     least = size.payments * len(Network)
     holds = (
         figures["paid"] == figures["tried"] == least

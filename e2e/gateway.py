@@ -10,35 +10,34 @@ import contextlib
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
-
-import aiohttp
+from typing import Final
 
 from e2e.buyers import Tally, pay_with_npm, sign_with_npm
 from e2e.conformance import failed_checks
 from e2e.crawler import CONTACT
 from e2e.crowd import CONNECTIONS
 from e2e.gateway_wire import PAID_PATH, Shelf, priced_wrapper, wire_faults
-from e2e.machine import (
-    ROOT,
-    RunFailed,
-    free_port,
-    our_process,
-    say,
-    scratch_folder,
-    subfolder,
-)
-from e2e.packages import install
 from e2e.plan_wire import PlanTargets, prepare_plans
-from e2e.report import run_and_report
-from e2e.stage import PRICE_UNITS, Market, Stage, open_stage
 from farebox.local.certificates import Authority
 from farebox.local.devnet import HeaderForm
 from farebox.local.gateway_settings import gateway_settings, operator_setting
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.wrapped_api import NAME, WrappedApi
+from testing.machine import (
+    ROOT,
+    free_port,
+    our_process,
+    say,
+    scratch_folder,
+    subfolder,
+    wait_until,
+)
+from testing.packages import install
+from testing.report import run_and_report, timed
+from testing.seller import Seller
+from testing.stage import PRICE_UNITS, Market, Stage, open_stage
 
 MOST_TO_FOUND_S: Final = 5.0
 SLUG: Final = "quixotic-reports"
@@ -47,34 +46,10 @@ _PATH: Final = "by%2Fname|1?q={%22take%22:50}"  # as stock clients write them
 _FOUND_WITHIN_S: Final = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Seller:
-    """The operator's credential, by which the wrapper is managed."""
-
-    url: str
-    key: str
-
-    async def send(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """Send a request.
-
-        Raises:
-            RunFailed: it is refused.
-        """
-        headers = {"Authorization": f"Bearer {self.key}"}
-        async with (
-            aiohttp.ClientSession() as session,
-            session.request(method, self.url + path, json=body, headers=headers) as response,
-        ):
-            if response.status not in (200, 201):
-                raise RunFailed(f"{method} {path}: {response.status} {await response.text()}")
-            found: dict[str, Any] = await response.json()
-            return found
-
-
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the target; return whether it holds, and the figures."""
     count = 4 if quick else 50  # on each network at each replica
-    began = time.monotonic()
     await asyncio.to_thread(install, ROOT / "e2e")
     key, api = secrets.token_urlsafe(32), WrappedApi()
     with scratch_folder("farebox-gateway-") as scratch:
@@ -103,7 +78,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "wire_faults": (wrong := [each for _, faults in wire for each in faults])[:5],
         "seconds_to_found": round(found_s, 2),
         "faults": faults[:5],
-        "seconds": round(time.monotonic() - began, 1),
     }
     holds = paid == delivered == tried == api.responses and found_s <= MOST_TO_FOUND_S
     return holds and not (failed or faults or wrong or changed), figures
@@ -177,12 +151,13 @@ async def sell_reports(seller: Seller, stage: Stage, api: WrappedApi) -> float:
     began = time.monotonic()
     wrapper = await seller.send("POST", "/v1/wrappers", body)
     await seller.send("POST", f"/v1/wrappers/{wrapper['id']}/enable")
-    while time.monotonic() - began < _FOUND_WITHIN_S:
+
+    async def is_found() -> bool:
         result = await seller.send("GET", f"/discovery/search?query={WORDS.replace(' ', '%20')}")
-        if any(SLUG in each["resource"] for each in result["resources"]):
-            return time.monotonic() - began
-        await asyncio.sleep(0.1)
-    raise RunFailed("the search does not find the wrapper")
+        return any(SLUG in each["resource"] for each in result["resources"])
+
+    await wait_until(is_found, "the search finds the wrapper", within_s=_FOUND_WITHIN_S)
+    return time.monotonic() - began
 
 
 def _term(market: Market) -> Mapping[str, str]:

@@ -10,7 +10,6 @@ send beside purchases (`mcp_wire`) is answered as MCP and HTTP have it.
 import asyncio
 import contextlib
 import secrets
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,17 +27,18 @@ from e2e.agents import (
 from e2e.buyers import pay_with_npm
 from e2e.catalog import SELLER_DECLARATION
 from e2e.crowd import CONNECTIONS
-from e2e.gateway import SLUG, WORDS, Seller, sell_reports
-from e2e.machine import ROOT, RunFailed, say, scratch_folder, subfolder
+from e2e.gateway import SLUG, WORDS, sell_reports
 from e2e.mcp_scenarios import failed_scenarios
 from e2e.mcp_wire import wire_faults
-from e2e.packages import changed_packages, install
-from e2e.report import run_and_report
-from e2e.stage import DESCRIPTION, PRICE_UNITS, Market, Stage, open_stage
 from farebox.local.certificates import Authority
 from farebox.local.devnet import HeaderForm
 from farebox.local.gateway_settings import gateway_settings, operator_setting
 from farebox.local.wrapped_api import NAME, WrappedApi
+from testing.machine import ROOT, RunFailed, say, scratch_folder, subfolder, wait_until
+from testing.packages import changed_packages, install
+from testing.report import run_and_report, timed
+from testing.seller import Seller
+from testing.stage import DESCRIPTION, PRICE_UNITS, Market, Stage, open_stage
 
 UNMODIFIED: Final = ("@modelcontextprotocol/sdk", "@x402/express")
 _FOUND_WITHIN_S: Final = 30.0
@@ -71,10 +71,10 @@ class Counts:
         }
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the target; return whether it holds, and the figures."""
     count = 1 if quick else 5  # by each client, on each network, from each seller
-    began = time.monotonic()
     await asyncio.to_thread(install, ROOT / "e2e")
     with scratch_folder("farebox-mcp-") as scratch:
         async with _market_place(scratch) as stage:
@@ -99,7 +99,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "wire_faults": wrong[:5],
         "faults": [fault for each in sellers.values() for fault in each.faults][:5],
         "packages_changed": [f"{each.package}: {each.difference}" for each in changed],
-        "seconds": round(time.monotonic() - began, 1),
     }
     holds = all(_holds(each) for each in sellers.values()) and _repeats_as_it_must(sellers)
     return holds and recognised and not (failed or changed or wrong), figures
@@ -146,16 +145,16 @@ async def _list_npm_seller(stage: Stage) -> None:
 
 
 async def _wait_until_found(stage: Stage, market: Market) -> None:
-    deadline = time.monotonic() + _FOUND_WITHIN_S
     query = {"query": DESCRIPTION, "network": market.network.value}
     async with aiohttp.ClientSession(stage.service_url) as session:
-        while time.monotonic() < deadline:
+
+        async def is_found() -> bool:
             async with session.get("/discovery/search", params=query) as response:
                 found = await response.json()
-            if any(each["resource"] == stage.url(market) for each in found["resources"]):
-                return
-            await asyncio.sleep(0.2)
-    raise RunFailed(f"the search does not find the npm seller on {market.network}")
+            return any(each["resource"] == stage.url(market) for each in found["resources"])
+
+        what = f"the search finds the npm seller on {market.network}"
+        await wait_until(is_found, what, within_s=_FOUND_WITHIN_S)
 
 
 async def _buy_everywhere(stage: Stage, count: int, query: str, resource: str | None) -> Counts:

@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 from typing import Any, Final
 
-from e2e.machine import ROOT, RunFailed, build_environment, say
-from e2e.packages import install
+from testing.machine import ROOT, RunFailed, build_environment, say
+from testing.packages import install
 
 SCENARIOS: Final = (
     "server-initialize",

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -12,9 +11,9 @@ from mcp import Client, MCPError
 
 from e2e.agents import Errand, sign_call
 from e2e.crowd import CROWD_STATUSES, crowd_faults
-from e2e.machine import ROOT, RunFailed, build_environment, node_command
 from e2e.stated import beyond, stated
 from e2e.wire import JSON_TYPE, RawCase, WireCase, faults_of, post, raw_faults_of
+from testing.commands import node_lines
 
 _NODE_S: Final = 120.0
 _OTHER_VERSION: Final = ("mcp-protocol-version", "2024-11-05")
@@ -171,17 +170,8 @@ def _npm_reasons(service: str, calls: Calls) -> dict[str, str]:
     Raises:
         RunFailed: the client cannot connect.
     """
-    completed = subprocess.run(
-        node_command(ROOT / "e2e" / "mcp_wire.mjs"),
-        env=build_environment({"WIRE": json.dumps({"service": service, "calls": calls})}),
-        capture_output=True,
-        text=True,
-        timeout=_NODE_S,
-        check=False,
-    )
-    if completed.returncode:
-        raise RunFailed(f"mcp_wire.mjs failed:\n{completed.stderr.strip()[-800:]}")
-    reasons: dict[str, str] = json.loads(completed.stdout.splitlines()[-1])
+    env = {"WIRE": json.dumps({"service": service, "calls": calls})}
+    reasons: dict[str, str] = json.loads(node_lines("mcp_wire.mjs", within_s=_NODE_S, env=env)[-1])
     return reasons
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, build_environment, say
 from e2e.snippets import Kind, Snippet
+from testing.machine import RunFailed, build_environment, say
 
 _SNIPPET_S: Final = 180.0
 _SERVER_S: Final = 30.0

@@ -5,16 +5,12 @@ network, so that the same commands run locally; the ledger shows at the end what
 """
 
 import contextlib
-import time
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, free_port, scratch_folder, subfolder
 from e2e.page_automation import PageAutomation
 from e2e.page_runner import PageRunner
-from e2e.report import run_and_report
 from e2e.snippets import read_snippets
-from e2e.stage import HORIZON_PRELOAD, Market, Stage, open_stage
 from farebox.kernel.networks import Network
 from farebox.local.certificates import Authority
 from farebox.local.devnet import HeaderForm
@@ -22,6 +18,9 @@ from farebox.local.gateway_settings import gateway_settings, operator_setting
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.wrapped_api import NAME, WrappedApi
 from farebox.stellar.known_tokens import USDC
+from testing.machine import ROOT, free_port, scratch_folder, subfolder
+from testing.report import run_and_report, timed
+from testing.stage import HORIZON_PRELOAD, Market, Stage, open_stage
 
 _NAMES: Final = ("sell.md", "buy.md", "gateway.md", "wallets.md", "automation.md")
 PAGES: Final = tuple(ROOT / "docs" / name for name in _NAMES)
@@ -31,10 +30,10 @@ GATEWAY_UNITS: Final = 10_000  # one purchase through the gateway
 _OPERATOR_KEY: Final = "operator-key-of-the-pages-run"
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the pages; return whether all snippets ran and both purchases were paid, and figures."""
     del quick  # the pages are short enough
-    began = time.monotonic()
     settings = {
         "FAREBOX_CATALOG_LOCAL": "1",
         "FAREBOX_FACILITATOR_AUTH_TESTNET": "required",
@@ -69,7 +68,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "snippets": runner.count,
         "snippets_failed": runner.failed,
         "seller_received": received,
-        "seconds": round(time.monotonic() - began, 1),
     }
     expected = PURCHASES * PRICE_UNITS + GATEWAY_UNITS
     return not runner.failed and received == expected, figures

@@ -14,11 +14,11 @@ from zoneinfo import ZoneInfo
 
 from stellar_sdk import Keypair
 
-from e2e.automation_chain import NET, AutomationChain
-from e2e.machine import say
-from e2e.plan_service import create_channels, new_keeper
-from e2e.stage import Market
 from e2e.wire import JSON_TYPE, WireCase
+from testing.automation_chain import NET, AutomationChain
+from testing.machine import say
+from testing.plan_service import create_channels, new_keeper
+from testing.stage import Market
 
 # of the southern half of the world, where it was met, and of the northern half
 ZONES: Final = (

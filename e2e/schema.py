@@ -8,12 +8,11 @@ import asyncio
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, RunFailed, build_environment, scratch_folder
-from e2e.report import run_and_report
+from testing.machine import ROOT, RunFailed, build_environment, scratch_folder
+from testing.report import run_and_report, timed
 
 TEST: Final = "tests/api/app/test_generated_requests.py"
 REPORT: Final = "GENERATED_REQUESTS_REPORT"  # names the file of the figures
@@ -21,16 +20,16 @@ _RUN_S: Final = 600.0
 _ZERO: Final = ("undocumented_statuses", "server_errors", "schema_violations", "refused_sessions")
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the target, which has no shorter form; return whether it holds, and the figures."""
     del quick
-    began = time.monotonic()
     with scratch_folder("farebox-schema-") as scratch:
         report = scratch / "figures.json"
         passed = await asyncio.to_thread(_run_tests, report)
         figures: dict[str, object] = json.loads(report.read_text())
     holds = passed and bool(figures["requests"]) and not any(figures[name] for name in _ZERO)
-    return holds, {**figures, "seconds": round(time.monotonic() - began, 1)}
+    return holds, figures
 
 
 def _run_tests(report: Path) -> bool:

@@ -9,19 +9,18 @@ import json
 import runpy
 import subprocess
 import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, RunFailed, build_environment, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from e2e.snippets import Kind, read_snippets
-from e2e.upto_chain import Chain
+from e2e.upto_chain import UptoChain
 from e2e.upto_parties import SignGrant
 from e2e.upto_steps import UptoSteps, failed_steps
 from farebox.kernel.networks import Network
 from farebox.local.devnet import DevnetOptions, start_devnet
+from testing.machine import ROOT, RunFailed, build_environment, say, scratch_folder, subfolder
+from testing.report import run_and_report, timed
 
 PAGE: Final = ROOT / "docs" / "upto.md"
 CLIENT: Final = "upto_payer.py"
@@ -29,9 +28,9 @@ _ACCOUNTS: Final = 5
 _CLIENT_S: Final = 60
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the target; return whether every step ended as it must, and the figures."""
-    began = time.monotonic()
     count = captured = refused = 0
     failed: list[str] = []
     with scratch_folder("farebox-upto-") as scratch:
@@ -47,7 +46,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "steps_failed": failed,
         "units_captured": captured,
         "refused": refused,
-        "seconds": round(time.monotonic() - began, 1),
     }
     return not failed and refused > 0 and captured > 0, figures
 
@@ -59,7 +57,7 @@ async def _run_steps(
     options = DevnetOptions(passphrase=network.passphrase, close_ms=None, log=log)
     async with await start_devnet(options, progress=say) as devnet:
         scene = await devnet.scene(payers=_ACCOUNTS, payees=1)
-        chain = Chain(network, devnet, scene)
+        chain = UptoChain(network, devnet, scene)
         await chain.deploy()
         steps = UptoSteps(chain, load_client(client))
         count, failed = await failed_steps(steps)

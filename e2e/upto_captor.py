@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-from stellar_sdk import Address, Keypair, scval, xdr
+from stellar_sdk import Keypair, scval, xdr
 from stellar_sdk.auth import authorize_entry
 from stellar_sdk.operation import Operation
 
-from e2e.machine import RunFailed
-from e2e.upto_chain import Chain, Entry, call
+from e2e.upto_chain import UptoChain
+from testing.contract_calls import address as contract_address
+from testing.contract_calls import invocation, invoke
+from testing.contracts import Entry, call
+from testing.entries import unsigned_entry
 
 _LIFE: Final = 60  # ledgers that a captor's signature lives
 
@@ -35,7 +38,7 @@ class Grant:
 class Captor:
     """Signs and sends captures; `key` may be another's, which the ledger refuses."""
 
-    chain: Chain
+    chain: UptoChain
     key: Keypair
 
     async def capture(
@@ -76,24 +79,11 @@ class Captor:
     ) -> Entry:
         """An entry of an address for one call of the contract, signed by this key."""
         until = await self.chain.ledger() + _LIFE
-        kind = xdr.SorobanAuthorizedFunctionType.SOROBAN_AUTHORIZED_FUNCTION_TYPE_CONTRACT_FN
-        place, name = Address(self.chain.contract).to_xdr_sc_address(), scval.to_symbol(function)
-        if name.sym is None:
-            raise RunFailed(f"{function} is no name of a function")
-        called = xdr.InvokeContractArgs(place, name.sym, list(args))
-        credentials = xdr.SorobanAddressCredentials(
-            Address(address).to_xdr_sc_address(),
-            xdr.Int64(secrets.randbelow(2**62) if nonce is None else nonce),
-            xdr.Uint32(until),
-            scval.to_void(),
-        )
-        unsigned = Entry(
-            xdr.SorobanCredentials(
-                xdr.SorobanCredentialsType.SOROBAN_CREDENTIALS_ADDRESS, address=credentials
-            ),
-            xdr.SorobanAuthorizedInvocation(
-                xdr.SorobanAuthorizedFunction(kind, contract_fn=called), []
-            ),
+        unsigned = unsigned_entry(
+            invocation(invoke(contract_address(self.chain.contract), function, *args)),
+            contract_address(address),
+            nonce=secrets.randbelow(2**62) if nonce is None else nonce,
+            expires_at_ledger=until,
         )
         return authorize_entry(unsigned, self.key, until, self.chain.network.passphrase)
 

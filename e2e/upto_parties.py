@@ -9,7 +9,7 @@ from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
 from e2e.upto_captor import Captor, Grant, grant_value
-from e2e.upto_chain import Chain
+from e2e.upto_chain import UptoChain
 
 MOST: Final = 5_000
 LIFE: Final = 40  # ledgers of a grant
@@ -25,7 +25,7 @@ class StepFailed(Exception):
 class UptoParties:
     """A payer, a captor, a payee and a stranger on one network; `sign` is the page's client."""
 
-    chain: Chain
+    chain: UptoChain
     sign: SignGrant
     captured: int = 0
     refused: int = 0
@@ -60,16 +60,26 @@ class UptoParties:
         passphrase = chain.network.passphrase
         return self.sign(chain.contract, asdict(grant), self.payer.secret, passphrase)
 
+    async def signed_grant(self) -> tuple[Grant, str]:
+        """New terms, and the payer's entry for them."""
+        grant = await self.grant()
+        return grant, self.signed(grant)
+
+    async def ends(self, grant: Grant, *status: object) -> None:
+        """Hold the status of a grant against the one that it must have."""
+        expect("status", await self.captor.status(grant), list(status))
+
     def sign_later(self, grant: Grant, until: int) -> str:
         """A new signature of an old grant, which itself has not expired."""
         return self.captor.resigned(self.signed(grant), self.payer, until)
 
     async def holdings(self) -> tuple[int, int]:
         """What the payer and the payee hold."""
-        payee = self.chain.scene.payees[0].address
+        scene = self.chain.scene
+        payee = scene.payees[0].address
         return (
-            await self.chain.balance(self.payer.public_key),
-            await self.chain.balance(payee),
+            await self.chain.balance(scene.asset, self.payer.public_key),
+            await self.chain.balance(scene.asset, payee),
         )
 
     async def cancelled(self, grant: Grant, key: Keypair) -> Operation:

@@ -8,9 +8,9 @@ from typing import Final
 from stellar_sdk import scval
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
-from e2e.machine import RunFailed
 from e2e.upto_captor import Captor
 from e2e.upto_parties import LIFE, MOST, WINDOW_S, StepFailed, UptoParties, expect
+from testing.machine import RunFailed
 
 PART: Final = 1_234
 _LONGEST: Final = 17_280
@@ -52,7 +52,7 @@ class UptoSteps(UptoParties):
         grant, held = await self.grant(), await self.holdings()
         capture = await self.captor.capture(grant, self.signed(grant), MOST)
         expect("refusal", await self.chain.refusal(capture), "")
-        expect("status", await self.captor.status(grant), ["Open"])
+        await self.ends(grant, "Open")
         expect("holdings", await self.holdings(), held)
         expect("allowance", await self.chain.allowance(grant.payer), 0)
 
@@ -67,9 +67,9 @@ class UptoSteps(UptoParties):
         moved = ((grant.payer, grant.pay_to, amount),) if amount else ()
         expect("transfers", landed.transfers, moved)
         expect("holdings", await self.holdings(), (owned - amount, received + amount))
-        expect("status", await self.captor.status(grant), ["Captured", amount])
+        await self.ends(grant, "Captured", amount)
         expect("allowance", await self.chain.allowance(grant.payer), 0)
-        expect("kept", await self.chain.balance(self.chain.contract), 0)
+        expect("kept", await self.chain.balance(grant.asset, self.chain.contract), 0)
         self.captured += amount
         again = await self.captor.capture(grant, self.signed(grant), amount)
         await self.refuses(again, CAPTURED)
@@ -78,8 +78,7 @@ class UptoSteps(UptoParties):
 
     async def any_amount(self) -> None:
         """The payer signs before the amount is known: one entry passes for each."""
-        grant = await self.grant()
-        entry = self.signed(grant)
+        grant, entry = await self.signed_grant()
         for amount in (0, 1, PART, MOST - 1, MOST):
             capture = await self.captor.capture(grant, entry, amount)
             expect(f"refusal of {amount}", await self.chain.refusal(capture), "")
@@ -96,7 +95,7 @@ class UptoSteps(UptoParties):
         landed = await self.chain.land(more, like=good)
         expect("outcome", landed.status, GetTransactionStatus.FAILED)
         expect("holdings", await self.holdings(), held)
-        expect("status", await self.captor.status(grant), ["Open"])
+        await self.ends(grant, "Open")
 
     async def terms(self) -> None:
         """A grant that differs in one field from the signed one is refused."""
@@ -122,19 +121,17 @@ class UptoSteps(UptoParties):
 
     async def wrong_captor(self) -> None:
         """Who is not the captor captures nothing: neither by its name nor without it."""
-        grant = await self.grant()
-        entry = self.signed(grant)
+        grant, entry = await self.signed_grant()
         forged = Captor(self.chain, self.stranger.key)
         await self.refuses(await forged.capture(grant, entry, PART), _AUTH)
         await self.refuses(self.captor.bare(grant, entry, PART), _AUTH)
         payer = Captor(self.chain, self.payer)
         await self.refuses(await payer.capture(grant, entry, PART), _AUTH)
-        expect("status", await self.captor.status(grant), ["Open"])
+        await self.ends(grant, "Open")
 
     async def captor_amount(self) -> None:
         """Nobody changes the amount that the captor signed."""
-        grant = await self.grant()
-        entry = self.signed(grant)
+        grant, entry = await self.signed_grant()
         capture = await self.captor.capture(grant, entry, MOST, signed_amount=PART)
         await self.refuses(capture, _AUTH)
 
@@ -143,7 +140,7 @@ class UptoSteps(UptoParties):
         grant = await self.grant()
         first = await self.captor.capture(grant, self.signed(grant), PART)
         self.captured += PART
-        expect("outcome", (await self.chain.land(first)).status, GetTransactionStatus.SUCCESS)
+        await self.landed(first)
         held = await self.holdings()
         expect("refusal of the same bytes", bool(await self.chain.refusal(first)), True)
         again = await self.captor.capture(grant, self.signed(grant), PART)
@@ -157,7 +154,7 @@ class UptoSteps(UptoParties):
         for other in (self.stranger.key, self.captor.key):
             await self.refuses(await self.cancelled(grant, other), _AUTH)
         await self.landed(await self.cancelled(grant, self.payer))
-        expect("status", await self.captor.status(grant), ["Cancelled"])
+        await self.ends(grant, "Cancelled")
         entry = self.signed(grant)
         for amount in (0, PART):
             await self.refuses(await self.captor.capture(grant, entry, amount), CANCELLED)
@@ -168,9 +165,9 @@ class UptoSteps(UptoParties):
         await self.refuses(await self.voided(grant, self.stranger), _AUTH)
         foreign = replace(grant, captor=self.stranger.key.public_key)
         await self.landed(await self.voided(foreign, self.stranger))
-        expect("status", await self.captor.status(grant), ["Open"])
+        await self.ends(grant, "Open")
         await self.landed(await self.voided(grant, self.captor))
-        expect("status", await self.captor.status(grant), ["Voided"])
+        await self.ends(grant, "Voided")
         entry = self.signed(grant)
         for amount in (0, PART):
             await self.refuses(await self.captor.capture(grant, entry, amount), VOIDED)
@@ -185,7 +182,7 @@ class UptoSteps(UptoParties):
         expect("outcomes", set(ends), both)
         has_paid = ends[0] is GetTransactionStatus.SUCCESS
         expected = ["Captured", PART] if has_paid else ["Cancelled"]
-        expect("status", await self.captor.status(grant), expected)
+        await self.ends(grant, *expected)
         paid = PART if has_paid else 0
         expect("held by the payer", (await self.holdings())[0], owned - paid)
         self.captured += paid
@@ -197,7 +194,7 @@ class UptoSteps(UptoParties):
         entry = self.signed(grant)
         refusal = await self.chain.refusal(await self.captor.capture(grant, entry, owned + 1))
         expect("refusal", "Error(Contract, #10)" in refusal, True)
-        expect("status", await self.captor.status(grant), ["Open"])
+        await self.ends(grant, "Open")
         within = await self.captor.capture(grant, entry, PART)
         expect("what it has", await self.chain.refusal(within), "")
 
@@ -220,8 +217,7 @@ class UptoSteps(UptoParties):
 
     async def expiry_by_time(self) -> None:
         """After `not_after` nothing is captured."""
-        grant = await self.grant()
-        entry = self.signed(grant)
+        grant, entry = await self.signed_grant()
         await self.chain.jump(WINDOW_S + 5)
         await self.refuses(await self.captor.capture(grant, entry, PART), EXPIRED)
         expect("allowance", await self.chain.allowance(grant.payer), 0)

@@ -8,8 +8,6 @@ tried too: removed signers, a master key without weight, strangers, replayed cha
 
 import asyncio
 import contextlib
-import subprocess
-import time
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,19 +16,6 @@ from typing import Final
 from stellar_sdk import Keypair
 
 from e2e.facilitator import FOLDER
-from e2e.machine import (
-    FAREBOX,
-    ROOT,
-    RunFailed,
-    ServedNetwork,
-    build_environment,
-    our_service,
-    say,
-    scratch_folder,
-    subfolder,
-)
-from e2e.packages import changed_packages, install
-from e2e.report import run_and_report
 from e2e.wallet_accounts import AccountFactory, Login
 from e2e.wallet_clients import (
     Answer,
@@ -41,18 +26,27 @@ from e2e.wallet_clients import (
 )
 from farebox.kernel.networks import Network
 from farebox.local.devnet import DevnetOptions, start_devnet
+from testing.commands import run_farebox
+from testing.machine import (
+    ServedNetwork,
+    our_service,
+    say,
+    scratch_folder,
+    subfolder,
+)
+from testing.packages import changed_packages, install
+from testing.report import run_and_report, timed
 
 UNMODIFIED: Final = ("@stellar/stellar-sdk",)
 CLOSE_MS: Final = 1000
 REFUSED: Final = 401
-_DEPLOY_S: Final = 120
 _ROUNDS: Final = 3
 _FUNDED: Final = 5  # accounts of a round that are on the ledger
 
 
+@timed
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the target; return whether all sign-ins end as expected, and the figures."""
-    began = time.monotonic()
     await asyncio.to_thread(install, FOLDER)
     faults: list[str] = []
     tried = expected_sign_ins = 0
@@ -79,7 +73,6 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "refusals": tried - expected_sign_ins,
         "faults": faults,
         "packages_changed": [f"{each.package}: {each.difference}" for each in changed],
-        "seconds": round(time.monotonic() - began, 1),
     }
     return not (faults or changed), figures
 
@@ -98,7 +91,7 @@ async def _open_service(
             "FAREBOX_SEARCH_SEMANTIC": "off",
         }
         say("deploying the web-auth contract on both: farebox auth deploy")
-        deployed = [await asyncio.to_thread(_deploy, each, settings, folder) for each in networks]
+        deployed = [await _deploy(each, settings, folder) for each in networks]
         for contract in deployed:
             settings |= contract
         say("starting PostgreSQL and the facilitator")
@@ -118,21 +111,11 @@ async def _network(
     return ServedNetwork(network, devnet, scene.payers[0].secret)
 
 
-def _deploy(served: ServedNetwork, settings: dict[str, str], folder: Path) -> dict[str, str]:
+async def _deploy(served: ServedNetwork, settings: dict[str, str], folder: Path) -> dict[str, str]:
     """Deploy the web-auth contract; return the setting that the command prints."""
-    completed = subprocess.run(
-        [*FAREBOX, "auth", "deploy", "--network", served.network.label],
-        cwd=ROOT,
-        env=build_environment({**settings, **served.settings(), "FAREBOX_DATA_DIR": str(folder)}),
-        capture_output=True,
-        text=True,
-        timeout=_DEPLOY_S,
-        check=False,
-    )
-    name, _, contract = completed.stdout.strip().partition("=")
-    if completed.returncode or not contract:
-        raise RunFailed(f"farebox auth deploy failed:\n{completed.stderr.strip()[-800:]}")
-    return {name: contract}
+    own = {**settings, **served.settings(), "FAREBOX_DATA_DIR": str(folder)}
+    printed = await run_farebox(("auth", "deploy", "--network", served.network.label), own)
+    return dict(line.split("=", 1) for line in printed.splitlines() if "=" in line)
 
 
 def _build_target(

@@ -7,10 +7,10 @@ from typing import Final
 
 from stellar_sdk import Keypair, Signer, SorobanServer, TransactionBuilder, scval
 
-from e2e.contracts import deploy_contract, submit
-from e2e.machine import ROOT
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet
+from testing.contracts import deploy_contract, submit
+from testing.machine import ROOT
 
 SMART_WALLET: Final = ROOT / "contracts" / "wasm" / "smart_wallet.wasm"
 

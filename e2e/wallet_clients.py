@@ -1,22 +1,23 @@
 """Wallets made of public SDKs sign in: PyPI stellar-sdk here, npm @stellar/stellar-sdk in Node."""
 
 import json
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import requests
-from stellar_sdk import Address, Keypair, TransactionEnvelope, scval, xdr
-from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+from stellar_sdk import TransactionEnvelope, xdr
+from stellar_sdk.auth import authorize_entry
 from stellar_sdk.sep.stellar_soroban_web_authentication import read_challenge_authorization_entries
 from stellar_sdk.sep.stellar_toml import fetch_stellar_toml
 from stellar_sdk.sep.stellar_web_authentication import read_challenge_transaction
 
-from e2e.machine import ROOT, RunFailed, build_environment, node_command
 from e2e.wallet_accounts import Kind, Login
 from farebox.kernel.networks import Network
+from testing.commands import node_lines
+from testing.entries import address_of, in_bytes
+from testing.machine import RunFailed
 
 HTTP_S: Final = 30
 NODE_S: Final = 300
@@ -117,28 +118,12 @@ def _entries(target: SignInTarget, login: Login, document: str) -> str:
     until = target.latest_ledger() + CONTRACT_LIFE
     entries = read.authorization_entries.soroban_authorization_entries
     signed = [
-        authorize_entry(entry, _plain(login.keys[0]), until, target.network.passphrase)
-        if _address(entry) == login.account
+        authorize_entry(entry, in_bytes(login.keys[0]), until, target.network.passphrase)
+        if address_of(entry) == login.account
         else entry
         for entry in entries
     ]
     return xdr.SorobanAuthorizationEntries(signed).to_xdr()
-
-
-def _plain(key: Keypair) -> Callable[[xdr.HashIDPreimage], xdr.SCVal]:
-    """Return a signer for the smart wallet, whose signatures are 64 bytes."""
-
-    def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
-        return scval.to_bytes(key.sign(authorization_payload_hash(preimage)))
-
-    return sign
-
-
-def _address(entry: xdr.SorobanAuthorizationEntry) -> str:
-    credentials = entry.credentials.address
-    if credentials is None:
-        raise RunFailed("an entry of the challenge names no address")
-    return Address.from_xdr_sc_address(credentials.address).address
 
 
 def _code(answer: requests.Response) -> str:
@@ -169,15 +154,5 @@ def sign_in_with_npm(target: SignInTarget, logins: Sequence[Login]) -> list[Answ
             for login in logins
         ],
     }
-    completed = subprocess.run(
-        node_command(ROOT / "e2e" / "wallet.mjs"),
-        env=build_environment({}),
-        input=json.dumps(request),
-        capture_output=True,
-        text=True,
-        timeout=NODE_S,
-        check=False,
-    )
-    if completed.returncode:
-        raise RunFailed(f"wallet.mjs failed:\n{completed.stderr.strip()[-800:]}")
-    return [Answer(**each) for each in json.loads(completed.stdout.splitlines()[-1])]
+    lines = node_lines("wallet.mjs", within_s=NODE_S, given=json.dumps(request))
+    return [Answer(**each) for each in json.loads(lines[-1])]

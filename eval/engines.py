@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from e2e.machine import RunFailed
 from eval.labelled import Query
 from eval.metrics import DEPTH
 from eval.scores import Answer
@@ -17,6 +16,7 @@ from farebox.search.vocabulary.words import CatalogWords
 from farebox.search.vocabulary.written import read_written
 from farebox.semantic.encoder import Encoder, load_encoder
 from farebox.storage.pool import Database
+from testing.machine import RunFailed
 
 ALL: Final = "all"
 WITHOUT_MODEL: Final = "without_model"

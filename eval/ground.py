@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import uuid4
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from eval.labelled import Listing
 from eval.listing_text import discovery_of
 from farebox.catalog.discovery.reader import DirectReader
@@ -22,6 +21,7 @@ from farebox.local.postgres import EmbeddedPostgres
 from farebox.search.index_store import StoredIndex
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Connection, Database
+from testing.machine import RunFailed, say, scratch_folder, subfolder
 
 SETTLED: Final = datetime(2026, 11, 1, 12, tzinfo=UTC)
 _ASSET: Final = contract_address(bytes(32))

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import say
-from e2e.report import run_and_report
 from eval.engines import (
     ALL,
     MEANING,
@@ -23,6 +21,8 @@ from eval.ground import list_all, opened_database
 from eval.labelled import DATA, FOREIGN, Half, Kind, Labelled, read_labelled
 from eval.plot import draw_stages
 from eval.scores import Answer, Scores, by_kind, misses, of_half, score
+from testing.machine import say
+from testing.report import run_and_report
 
 _STAGES: Final = (STRICT, RELAXED, WITHOUT_MODEL, MEANING, ALL)
 _QUICK: Final = (WITHOUT_MODEL, ALL)

@@ -13,8 +13,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from e2e.machine import RunFailed, say
-from e2e.report import run_and_report
 from eval.labelled import DATA, FOREIGN, Half, Kind, Labelled, Listing, Query, read_labelled
 from eval.metrics import DEPTH, ndcg
 from farebox.catalog.listing import ListingType
@@ -27,6 +25,8 @@ from farebox.search.vocabulary.common_words import GLUE, REQUEST
 from farebox.search.vocabulary.synonyms import Synonyms, synonym_groups
 from farebox.semantic.encoder import Encoder, load_encoder
 from farebox.semantic.space import middles
+from testing.machine import RunFailed, say
+from testing.report import run_and_report
 
 Rows = NDArray[np.float32]
 _LEARNED: Final = 120  # dimensions of vectors learned from the catalog

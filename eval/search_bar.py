@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from e2e.machine import say
-from e2e.report import run_and_report
 from eval.engines import ALL, Engine, encoder, engines_of, read_texts
 from eval.ground import list_all, opened_database
 from eval.labelled import DATA, Half, Kind, Query, read_labelled
 from farebox.search.meaning.doubt import BAR, WEIGHT, Read
 from farebox.search.search import SearchRequest
+from testing.machine import say
+from testing.report import run_and_report
 
 _WEIGHTS: Final = (0, 25, 50, WEIGHT, 75, 100, 150, 200)
 _LEAST: Final = (0.95, 0.96, 0.97)

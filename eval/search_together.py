@@ -22,8 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from e2e.machine import RunFailed, say
-from e2e.report import run_and_report
 from eval.examples import read_examples
 from eval.metrics import told_apart
 from eval.pairs import NO, YES, Pair, pairs_of, read_judged
@@ -31,6 +29,8 @@ from farebox.semantic.embedding import Embedding
 from farebox.semantic.layers import exact
 from farebox.semantic.minilm import MiniLm
 from farebox.semantic.weights import TOGETHER, ModelFiles, ModelMissing, find_published
+from testing.machine import RunFailed, say
+from testing.report import run_and_report
 
 try:
     import jax

@@ -20,12 +20,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from e2e.machine import RunFailed, say
-from e2e.report import run_and_report
 from eval.examples import read_examples
 from farebox.semantic.minilm import MiniLm
 from farebox.semantic.space import middles
 from farebox.semantic.weights import ADAPTER, ModelFiles, ModelMissing, find_published
+from testing.machine import RunFailed, say
+from testing.report import run_and_report
 
 try:
     from eval.layers import LOWER, Change, layers_of, write_changes

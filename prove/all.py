@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from e2e.machine import say
-from e2e.module_run import run_target
-from e2e.report import run_and_report
+from testing.machine import say
+from testing.module_run import run_target
+from testing.report import run_and_report
 
 LONGEST_S: Final = 75 * 60.0  # of all of them; a proof that has not ended by then has failed
 _OF_ONE_CASE: Final = ("CASE", "KIND")

@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.faults import LocalFault
 from prove.auth_case import Kind, Outcome, run_case
 from prove.auth_control import careless_sources
 from prove.concurrency import run_concurrently
 from prove.fork_server import ForkServer
 from prove.world import World, open_world
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 _WORKERS: Final = 2
 _FAULTS: Final = ("extra_sessions", "extra_keys", "late_accepts")

@@ -8,10 +8,10 @@ import aiohttp
 import msgspec
 from stellar_sdk import Keypair, TransactionEnvelope
 
-from e2e.machine import RunFailed
 from farebox.kernel.caller import OwnerId, user_id
 from farebox.kernel.secret import Secret
 from prove.world import NETWORK
+from testing.machine import RunFailed
 
 KEYS: Final = "/v1/api-keys"
 _ANSWER_S: Final = 30.0

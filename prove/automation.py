@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.automation.plans.session_spec import AuthorityMode
 from prove.automation_case import (
     Boundaries,
@@ -48,6 +46,8 @@ from prove.plan_game_control import are_game_controls_caught
 from prove.plan_games import GameOutcome, open_game_table, play_game
 from prove.plan_script import Game, draw_games
 from prove.world import World
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 _WORKERS: Final = 6
 _RECORDINGS: Final = 3

@@ -11,7 +11,6 @@ from stellar_sdk import Address as SdkAddress
 from stellar_sdk import Keypair, scval, xdr
 from stellar_sdk.auth import authorize_entry
 
-from e2e.automation_plans import EVERY, RUN, DraftedPlan, draft_plan, keeper_calls, start_plan
 from farebox.app.vault_services import AutomationSealers, automation_sealers
 from farebox.automation.authority.planned_calls import PlannedCalls, row_transfer
 from farebox.automation.authority.presigned_store import PresignedEntry
@@ -33,6 +32,7 @@ from prove.automation_world import AutomationWorld
 from prove.environment import Environment
 from prove.run_envelopes import MANDATE_RUN
 from prove.world import NETWORK
+from testing.automation_plans import EVERY, RUN, DraftedPlan, draft_plan, keeper_calls, start_plan
 
 AMOUNT: Final = 1_000  # of a transfer, in base units
 _LIFE_LEDGERS: Final = 50_000  # of a signed entry: the network's clock jumps in some cases

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from e2e.machine import RunFailed
 from farebox.local.faults import LocalFault
 from prove.automation_case import NOWHERE, UNDISTURBED, FaultKind, RunCase, Scenario
 from prove.automation_fate import EnvelopeFate
@@ -19,6 +18,7 @@ from prove.environment import Environment, Replica
 from prove.interceptor import Boundary, CrashPoint, CrashTiming
 from prove.run_envelopes import EnvelopeWatch
 from prove.run_interceptor import RunInterceptor
+from testing.machine import RunFailed
 
 UNRESOLVED_AFTER_S: Final = 120.0
 _HIT_WITHIN_S: Final = 25.0

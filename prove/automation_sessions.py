@@ -10,11 +10,6 @@ from typing import Final
 import msgspec
 from stellar_sdk import Keypair, SorobanServer, scval
 
-from e2e.automation_owners import Owner, external_signer
-from e2e.automation_plans import EVERY, DraftedPlan, draft_plan, every_minute
-from e2e.contracts import deploy_contract, submit
-from e2e.machine import ROOT
-from e2e.owner_calls import land_signed
 from farebox.app.vault_services import AutomationSealers
 from farebox.automation.authority.build_spec import build_spec
 from farebox.automation.authority.installation import (
@@ -38,6 +33,11 @@ from farebox.local.devnet import Scene
 from farebox.stellar.contract_code import find_custom_section
 from farebox.stellar.contract_interface import read_interface
 from prove.world import NETWORK
+from testing.automation_plans import EVERY, DraftedPlan, draft_plan, every_minute
+from testing.contracts import deploy_contract, submit
+from testing.machine import ROOT
+from testing.owner_calls import land_signed
+from testing.smart_accounts import Owner, external_signer
 
 RUNS: Final = 2  # of a plan, both due when it starts
 SPARE: Final = 6  # uses that the contracts would allow besides: no limit of theirs hides a doubling

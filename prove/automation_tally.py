@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from stellar_sdk import Account, Keypair, SorobanServer, TransactionBuilder, scval, xdr
 
-from e2e.machine import RunFailed
 from farebox.kernel.addresses import Address
 from prove.environment import Environment
 from prove.world import NETWORK
+from testing.machine import RunFailed
 
 _COUNT = "count"  # of the keeper's state
 

@@ -7,7 +7,6 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any, Final
 
-from e2e.automation_payments import EARLIER, PRICE
 from prove.automation_plans import ProvenPlan
 from prove.automation_sessions import RUNS
 from prove.automation_tally import count_runs
@@ -19,6 +18,7 @@ from prove.run_envelopes import (
     RunEnvelope,
     read_landed,
 )
+from testing.automation_payments import EARLIER, PRICE
 
 _NO_RUN: Final = "no run"
 

@@ -12,8 +12,6 @@ from typing import Final
 
 from stellar_sdk import Keypair, SorobanServer, scval
 
-from e2e.contracts import ask_friendbot, deploy_contract
-from e2e.machine import ROOT
 from farebox.app.vault_services import automation_sealers
 from farebox.automation.authority.installation import SessionContracts
 from farebox.automation.plans.session_spec import AuthorityMode
@@ -28,6 +26,8 @@ from prove.environment import Environment, open_environment
 from prove.owner_scenery import PAYERS, OwnerScenery
 from prove.run_interceptor import RunInterceptor
 from prove.world import NETWORK, World, create_channels, open_world, run_command
+from testing.contracts import ask_friendbot, deploy_contract
+from testing.machine import ROOT
 
 KEEPERS: Final = 2  # an open plan of a case has one of its own
 _CHANNELS: Final = 4

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from e2e.machine import say
 from prove.interceptor import Boundary
+from testing.machine import say
 
 RECORDINGS: Final = 5
 _USUAL: Final = 3  # recordings that must show a boundary, so that a case can rely on it

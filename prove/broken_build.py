@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from e2e.machine import ROOT, RunFailed
+from testing.machine import ROOT, RunFailed
 
 Change = tuple[str, str, str]  # module, its original text, the replacement
 Ends = Mapping[str, tuple[str, str]]  # module: start of the overridden definition, and the new end

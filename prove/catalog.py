@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.faults import LocalFault
 from prove.catalog_case import Case, Outcome, SettleResponse, run_case
 from prove.catalog_control import coupled_sources
@@ -19,6 +17,8 @@ from prove.catalog_faults import Kind
 from prove.concurrency import run_concurrently
 from prove.fork_server import ForkServer
 from prove.world import World, open_world
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 _WORKERS: Final = 3
 _CONTROLS: Final = (Kind.FAILS, Kind.LOCKED)

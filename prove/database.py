@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.faults import LocalFault
 from prove.boundaries import RECORDINGS, background_labels, usual_boundaries
 from prove.case import Topology
@@ -36,6 +34,8 @@ from prove.database_verdict import Violation
 from prove.fork_server import ForkServer
 from prove.interceptor import Boundary
 from prove.world import World, open_world
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 CASES: Final = 300
 _WORKERS: Final = 6

@@ -5,12 +5,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed
 from prove.broken_build import Ends, sources_with_ends
 from prove.database_case import Boundaries, Case, Outcome
 from prove.database_faults import Fault, Kind
 from prove.database_verdict import Violation
 from prove.interceptor import Boundary
+from testing.machine import RunFailed
 
 CONTROL_WITHIN_S: Final = 6.0  # a payment without an answer by then is stuck
 _CLAIM_STATEMENT: Final = "INSERT INTO settlements"

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.certificates import Authority
 from prove.concurrency import run_concurrently
 from prove.delivery_case import (
@@ -31,6 +29,8 @@ from prove.delivery_verdict import DeliveryViolation
 from prove.gateway_controls import are_controls_caught, run_cases
 from prove.interceptor import Boundary
 from prove.world import World, open_world
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 CASES: Final = 500
 _WORKERS: Final = 6

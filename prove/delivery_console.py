@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Final
 
-from e2e.machine import ROOT, RunFailed
+from testing.machine import ROOT, RunFailed
 
 _CONSOLE: Final = ROOT / "console"
 _TABLE: Final = "src/features/discover/purchaseTable.test.ts"  # its control is one of its tests

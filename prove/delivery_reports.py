@@ -22,8 +22,6 @@ from unittest.mock import patch
 from aiohttp import web
 from stellar_sdk import InvokeHostFunction, Keypair, TransactionEnvelope
 
-from e2e.listing_row import list_resource
-from e2e.machine import RunFailed
 from farebox.buyer.choose import BuyerPreferences
 from farebox.buyer.offer import Offer, Option
 from farebox.buyer.outcome import (
@@ -59,6 +57,8 @@ from prove.payment_check import group_by_payment, read_ledger
 from prove.run_envelopes import read_newest
 from prove.stranger import land_operation
 from prove.world import NETWORK, World
+from testing.listing_row import list_resource
+from testing.machine import RunFailed
 
 _LIFE_S: Final = 3600
 _EXPIRES_S: Final = 60  # of an authorization that expires before the answer

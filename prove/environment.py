@@ -18,7 +18,6 @@ import aiohttp
 import asyncpg
 import msgspec
 
-from e2e.machine import RunFailed, tail
 from farebox.buyer.authorization import authorize
 from farebox.buyer.wallet import Wallet
 from farebox.facilitator.budgets.budget_store import CounterDrift, find_drift
@@ -33,6 +32,7 @@ from prove.ledger_closer import LIFE_S, LedgerCloser
 from prove.rpc_proxy import RpcProxy
 from prove.sql_proxy import SqlProxy
 from prove.world import NETWORK, TEMPLATE, Server, World, devnet_options
+from testing.machine import RunFailed, tail
 
 SETTINGS: Final = {
     "FAREBOX_PORT": "0",

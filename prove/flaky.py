@@ -14,10 +14,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import say, scratch_folder, subfolder
-from e2e.module_run import run_target
-from e2e.report import run_and_report
 from prove.pytest_run import run_pytest
+from testing.machine import say, scratch_folder, subfolder
+from testing.module_run import run_target
+from testing.report import run_and_report
 
 _RUN_S: Final = 3_600.0  # of one run, beside the loops
 _STEP_S: Final = 900.0

@@ -8,11 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from e2e.machine import RunFailed, say, subfolder
 from farebox.local.faults import LocalFault
 from prove.concurrency import run_concurrently
 from prove.fork_server import ForkServer
 from prove.world import World
+from testing.machine import RunFailed, say, subfolder
 
 
 class CaseOutcome(Protocol):

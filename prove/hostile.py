@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from prove.fork_server import ForkServer
 from prove.hostile_case import Case, Outcome, run_case
 from prove.hostile_control import unbounded_sources
 from prove.hostile_kinds import Hostility
 from prove.world import World, open_world
+from testing.machine import say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 MEMORY_GROWTH_MB: Final = 100
 HEALTH_P95_MS: Final = 200

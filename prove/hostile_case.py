@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
-from e2e.machine import ROOT, RunFailed
 from prove.caller import Caller
 from prove.environment import Environment, Replica, open_environment
 from prove.hostile_clients import AttackPlan, AttackReport, count_open_connections
@@ -26,6 +25,7 @@ from prove.hostile_metadata import metadata
 from prove.loop_lag import SETTING, longest_ms
 from prove.process_metrics import sample_process
 from prove.world import World
+from testing.machine import ROOT, RunFailed
 
 _SETTINGS: Final = {
     # the service's defaults; those of the environment are for faults of the network

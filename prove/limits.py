@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.certificates import Authority
 from prove.delivery_control import timed_sources
 from prove.gateway_controls import are_controls_caught, run_cases
 from prove.limits_case import LimitsCase, LimitsOutcome, draw_cases, run_case
 from prove.limits_control import Control, broken_sources
 from prove.world import World, open_world
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 _WORKERS: Final = 4
 _SEEDS: Final = 20

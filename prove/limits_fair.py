@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.faults import LocalFault
 from prove.fork_server import ForkServer
 from prove.limits_fair_case import Outcome, run_case
 from prove.limits_fair_control import Control, broken_sources
 from prove.world import World, open_world
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 _SEEDS: Final = 5
 FAULTS: Final = ("over_limit", "honest_refused", "victims_locked_out")

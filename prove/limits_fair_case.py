@@ -12,7 +12,6 @@ from typing import Final
 import msgspec
 from stellar_sdk import Keypair
 
-from e2e.machine import RunFailed
 from farebox.accounts.key_store import QUOTA as KEY_QUOTA
 from farebox.kernel.secret import Secret
 from farebox.storage.client_quota import ClientQuota
@@ -22,6 +21,7 @@ from prove.auth_caller import KEYS, Holder, TimedResponse, owner_of
 from prove.environment import Environment, Replica, SignedPayment, open_environment
 from prove.limits_fair_caller import Client, FreeWallet, client_at, free_wallet, keys_from
 from prove.world import NETWORK, World
+from testing.machine import RunFailed
 
 SECRETS: Final = "/v1/vault/secrets"
 _SEARCH: Final = "/discovery/search?query=weather"

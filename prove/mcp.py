@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from eval.labelled import Labelled, read_labelled
 from prove.mcp_case import UNAVAILABLE, Case, Outcome, run_case
 from prove.mcp_control import leaking_sources
 from prove.mcp_scenery import open_scenery
 from prove.queries import find_errors
+from testing.machine import say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 _COUNT: Final = 50_000
 _QUICK: Final = 5_000

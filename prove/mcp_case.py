@@ -11,11 +11,11 @@ from typing import Final
 
 import aiohttp
 
-from e2e.machine import say
 from prove.database_link import DatabaseLink, LinkState
 from prove.mcp_check import Received, judge
 from prove.mcp_messages import Sent, generate_message
 from prove.mcp_scenery import Scenery
+from testing.machine import say
 
 CALLERS: Final = 12
 UNAVAILABLE: Final = "service_unavailable"

@@ -11,9 +11,6 @@ from typing import Any, Final
 
 import aiohttp
 
-from e2e.gateway import Seller
-from e2e.listing_row import list_resource
-from e2e.machine import ROOT, OurProcess, ServedNetwork, our_process, say, subfolder
 from eval.ground import list_all
 from eval.labelled import Labelled
 from farebox.kernel.networks import Network
@@ -27,6 +24,9 @@ from farebox.storage.pool import Database
 from prove.database_link import DatabaseLink
 from prove.mcp_messages import Vocabulary
 from prove.mcp_upstream import BEHAVIOURS, ECHO, NAME, SILENT, BrokenUpstream
+from testing.listing_row import list_resource
+from testing.machine import ROOT, OurProcess, ServedNetwork, our_process, say, subfolder
+from testing.seller import Seller
 
 _SLUG: Final = "prove-agents"
 _FREE: Final[dict[str, Any]] = {}

@@ -22,12 +22,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.devnet_binary import cache_folder
 from prove.mutation_draw import Mutant, Mutation, draw_mutants, find_all_mutations, mutate
 from prove.mutation_tests import FindTests, TestMap, choose_tests, find_by_import
 from prove.mutation_tree import MutationTree, TestResult
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 _QUICK_COUNT: Final = 6
 _START_S: Final = 120.0  # until the first test runs, on a busy machine

@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say
 from prove.mutation_draw import Mutation
 from prove.mutation_syntax import ModuleSyntax
 from prove.mutation_tree import MutationTree, TestResult, read_results, write_results
+from testing.machine import RunFailed, say
 
 LEVELS: Final = ("unit", "property", "store", "integration", "api", "adversarial", "e2e")
 MOST_OF_LEVEL: Final = 20  # tests that a mutant meets

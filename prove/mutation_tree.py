@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, RunFailed, subfolder
+from testing.machine import ROOT, RunFailed, subfolder
 
 _BUILT: Final = "src/farebox/console_build"  # not in git
 _STOP_S: Final = 20.0

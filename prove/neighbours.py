@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.certificates import Authority
 from prove.automation_world import AutomationWorld, open_automation_world
 from prove.gateway_controls import are_controls_caught, run_cases
@@ -30,6 +28,8 @@ from prove.neighbours_case import (
 from prove.neighbours_control import TIMED_CONTROLS, Control, broken_sources, timed_sources
 from prove.neighbours_ground import Origin
 from prove.world import World
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 _SEEDS: Final = 20
 _ATTACKERS: Final = 20  # at least, of a whole run

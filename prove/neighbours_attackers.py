@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 import msgspec
 from stellar_sdk import StrKey
 
-from e2e.listing_row import list_resource
 from farebox.automation.limits import LIMITS, SHORTEST_POLL_S
 from farebox.local.devnet import Party
 from prove.delivery_upstream import NAME
@@ -29,6 +28,7 @@ from prove.owner_scenery import owners_of
 from prove.owner_stage import OwnerStage
 from prove.run_interceptor import RunInterceptor
 from prove.world import NETWORK
+from testing.listing_row import list_resource
 
 HANGS: Final = "hangs.example"  # names below it are never answered for
 _NAMES: Final = 64

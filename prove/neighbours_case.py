@@ -11,7 +11,6 @@ from typing import Final
 
 import aiohttp
 
-from e2e.machine import RunFailed
 from farebox.kernel.secret import Secret
 from farebox.local.certificates import Authority
 from farebox.local.gateway_settings import gateway_settings
@@ -28,6 +27,7 @@ from prove.owner_scenery import chain_of
 from prove.owner_stage import OwnerStage, StageSettings, close_ledgers, settings_of
 from prove.process_metrics import sample_process
 from prove.world import NETWORK
+from testing.machine import RunFailed
 
 RATIO_MOST: Final = 2.0
 MEMORY_MOST_MB: Final = 64.0

@@ -13,7 +13,6 @@ from typing import Any, Final
 import msgspec
 from stellar_sdk import Keypair
 
-from e2e.machine import RunFailed
 from farebox.gateway.wrapper import Upstream, WrapperLimits, WrapperSettings, WrapperTerm
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
@@ -27,6 +26,7 @@ from prove.neighbours_honest import BUYERS, Request, Sender, SignedIn
 from prove.owner_scenery import owners_of
 from prove.owner_stage import OwnerStage
 from prove.world import NETWORK
+from testing.machine import RunFailed
 
 _PAYERS: Final = slice(BUYERS.stop, None)  # of the owners of the scene: those who attack with money
 WALLETS: Final = 8

@@ -15,7 +15,6 @@ from typing import Any, Final
 import aiohttp
 import msgspec
 
-from e2e.machine import RunFailed
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
@@ -28,6 +27,7 @@ from prove.owner_desk import keeper_body
 from prove.owner_scenery import key_of, owners_of
 from prove.owner_stage import OwnerStage
 from prove.world import NETWORK
+from testing.machine import RunFailed
 
 SLUG: Final = "honest-weather"
 WORDS: Final = "quixotic weather of the harbour"

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.faults import LocalFault
 from prove.concurrency import run_concurrently
 from prove.fork_server import ForkServer
@@ -25,6 +23,8 @@ from prove.nodes_control import Control, broken_sources
 from prove.nodes_faults import Kind
 from prove.nodes_verdict import Violation
 from prove.world import World, open_world
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 CASES: Final = 300
 _SEEDS: Final = 20

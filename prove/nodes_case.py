@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, tail
 from farebox.kernel.secret import Secret
 from farebox.local.faults import LocalFault
 from prove.accounting import Balances, audit_balances, read_balances
@@ -21,6 +20,7 @@ from prove.nodes_verdict import Finding, Violation, judge_payment
 from prove.payment_check import group_by_payment, read_ledger, read_row, wait_until_final
 from prove.rpc_proxy import RpcProxy
 from prove.world import World
+from testing.machine import RunFailed, tail
 
 RECOVERED_MS: Final = 10_000
 UNRESOLVED_AFTER_S: Final = 60.0

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import aiohttp
 
-from e2e.machine import RunFailed
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_state import RunState
 from prove.automation_world import AutomationWorld
@@ -33,6 +32,7 @@ from prove.owner_verdict import (
     judge_runs,
     read_accounts,
 )
+from testing.machine import RunFailed
 
 NUMBERS: Final = 800_000  # above those of the other cases of the proof
 DUE_TIMES: Final = 6  # of a hostile case

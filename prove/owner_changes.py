@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, Collection
 from datetime import timedelta
 from typing import Final, TypeVar
 
-from e2e.automation_cases import MANDATE, PRESIGNED, Case, Timing, plan_body
-from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.run_state import LEASED_STATES, WAITING_STATES, RunState
 from prove.owner_desk import PlanOwner
 from prove.owner_hostile import Deeds
 from prove.owner_stage import OwnerStage
 from prove.run_interceptor import RunInterceptor
+from testing.automation_cases import MANDATE, PRESIGNED, Case, Timing, plan_body
+from testing.machine import RunFailed
 
 T = TypeVar("T")
 _FAR: Final = timedelta(hours=2)  # later than every case

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from e2e.automation_owners import Client, Json, Owner, open_http
-from e2e.machine import RunFailed
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
@@ -16,6 +14,9 @@ from prove.owner_scenery import key_of, owners_of
 from prove.owner_stage import OwnerStage
 from prove.run_envelopes import read_newest
 from prove.world import NETWORK
+from testing.automation_owners import Client, Json, open_http
+from testing.machine import RunFailed
+from testing.smart_accounts import Owner
 
 _PENDING: Final = 202
 _FAILED: Final = "transaction_failed"  # two sessions of one account cannot be installed at once

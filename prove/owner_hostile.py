@@ -12,10 +12,6 @@ from typing import Final, Protocol, TypeVar
 
 from stellar_sdk import InvokeHostFunction, scval, xdr
 
-from e2e.automation_cases import MANDATE, OPEN, Case, Timing, plan_body
-from e2e.automation_chain import call
-from e2e.automation_owners import Json
-from e2e.machine import RunFailed
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
 from prove.owner_desk import OwnerDesk, PlanOwner, keeper_body, open_body
@@ -23,6 +19,10 @@ from prove.owner_stage import OwnerStage
 from prove.run_envelopes import read_run_envelope
 from prove.run_interceptor import RunInterceptor
 from prove.stranger import land_operation
+from testing.automation_cases import MANDATE, OPEN, Case, Timing, plan_body
+from testing.automation_owners import Json
+from testing.contracts import call
+from testing.machine import RunFailed
 
 T = TypeVar("T")
 _FAR: Final = timedelta(hours=2)  # later than every case

@@ -9,8 +9,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from e2e.automation_cases import APPLIES, OPEN, SESSION, Case, Timing, plan_body
-from e2e.automation_owners import Json
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.run_state import FINAL_RUN_STATES, RunState
@@ -19,6 +17,8 @@ from prove.automation_world import AutomationWorld
 from prove.owner_desk import OwnerDesk, PlanOwner, moment
 from prove.owner_stage import OwnerStage, StageSettings, open_owner_stage
 from prove.owner_verdict import OwnerFinding, OwnerViolation, judge_accounts, read_accounts
+from testing.automation_cases import APPLIES, OPEN, SESSION, Case, Timing, plan_body
+from testing.automation_owners import Json
 
 
 class Start(StrEnum):

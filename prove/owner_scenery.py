@@ -6,12 +6,12 @@ from typing import Final
 
 from stellar_sdk import Keypair, scval
 
-from e2e.automation_cases import SOLD, Place
-from e2e.automation_chain import AutomationChain
-from e2e.automation_owners import Owner, external_signer
-from e2e.plan_service import Exchange, deploy_exchange, new_keeper
 from farebox.local.devnet import Devnet, Party, Scene
 from prove.world import NETWORK
+from testing.automation_cases import SOLD, Place
+from testing.automation_chain import AutomationChain
+from testing.plan_service import Exchange, deploy_exchange, new_keeper
+from testing.smart_accounts import Owner, external_signer
 
 PAYERS: Final = 28  # of the scene; the first ones are those of the other cases
 _FILLER, _GIVER = 2, 3  # their numbers

@@ -14,8 +14,6 @@ from typing import Final
 
 from stellar_sdk import scval
 
-from e2e.automation_chain import AutomationChain, call
-from e2e.plan_service import PRICE
 from farebox.automation.runs.run_state import FINAL_RUN_STATES, RunState
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Scene
@@ -28,6 +26,9 @@ from prove.environment import Environment, Replica
 from prove.owner_scenery import OwnerScenery, chain_of
 from prove.run_envelopes import ask_node, read_newest
 from prove.world import NETWORK
+from testing.automation_chain import AutomationChain
+from testing.contracts import call
+from testing.plan_service import PRICE
 
 AHEAD: Final = "PROVE_AHEAD"  # names a file: the seconds that the service's time is ahead
 # the database's time, by which rows are judged, goes with that of the network

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any, Final
 from unittest.mock import patch
 
-from e2e.machine import say
 from farebox.automation.lifecycle import stop_plans
 from farebox.automation.paymaster import budget_store
 from farebox.automation.plans import proposal_store
@@ -25,6 +24,7 @@ from farebox.kernel.clock import Clock
 from farebox.storage.pool import Connection, Database
 from prove.plan_games import GameTable, play_game
 from prove.plan_script import Game, Opening, draw_games
+from testing.machine import say
 
 _MOST_GAMES: Final = 300  # in which a control is caught
 _SEED: Final = -3  # of the games of all controls

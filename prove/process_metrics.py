@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed
+from testing.machine import RunFailed
 
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _WARM_UP: Final = 0.3  # of the samples: caches and pools fill up in this part of a run

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
-from e2e.module_run import run_target
+from testing.module_run import run_target
 
 _WORKERS: Final = ("--numprocesses", "2", "--max-worker-restart", "0", "--dist", "loadfile")
 

@@ -18,8 +18,6 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from e2e.machine import OurProcess, ServedNetwork, our_process, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from eval.ground import list_all
 from eval.labelled import Labelled, read_labelled
 from farebox.kernel.networks import Network
@@ -29,6 +27,8 @@ from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
 from prove.query_generator import GeneratedQuery, IssuedCursor, QueryVocabulary, generate_query
 from prove.response_check import RawResponse, code_of, find_faults
+from testing.machine import OurProcess, ServedNetwork, our_process, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 _COUNT: Final = 50_000
 _QUICK: Final = 5_000

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, RunFailed, say
-from e2e.module_run import TargetRun, run_target
-from e2e.report import run_and_report
+from testing.machine import ROOT, RunFailed, say
+from testing.module_run import TargetRun, run_target
+from testing.report import run_and_report
 
 KINDS: Final = ("bench", "eval", "e2e", "prove")
 LONGEST_S: Final = 15 * 60.0  # of one target

@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, say, scratch_folder, subfolder
-from e2e.report import run_and_report
 from farebox.local.faults import LocalFault
 from prove.boundaries import RECORDINGS, background_labels, usual_boundaries
 from prove.case import (
@@ -34,6 +32,8 @@ from prove.interceptor import Boundary, CrashTiming
 from prove.ledger_closer import Landing
 from prove.payment_check import SettlementViolation
 from prove.world import World, open_world
+from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.report import run_and_report
 
 _WORKERS: Final = 6
 MOST_CONNECTIONS: Final = 20  # of a process, by the default settings

@@ -7,9 +7,9 @@ import sys
 import time
 from typing import Final
 
-from e2e.machine import scratch_folder
-from e2e.report import run_and_report
 from prove.pytest_run import run_pytest
+from testing.machine import scratch_folder
+from testing.report import run_and_report
 
 _LONGEST_S: Final = 1_200.0  # on a busy machine
 _FOLDER: Final = "tests/proofs"

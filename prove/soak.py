@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import say, scratch_folder
-from e2e.report import run_and_report
 from farebox.buyer.authorization import AuthorizationRefused
 from farebox.stellar.rpc import RpcUnavailable
 from prove.accounting import read_balances
@@ -27,6 +25,8 @@ from prove.plot import draw
 from prove.process_metrics import Sample, Trend, compute_trend, sample_process
 from prove.verdict import judge_all
 from prove.world import open_world
+from testing.machine import say, scratch_folder
+from testing.report import run_and_report
 
 RSS_GROWTH: Final = 0.10  # of the average, between the warm-up and the end
 DESCRIPTORS_GROWTH: Final = 10

@@ -12,14 +12,14 @@ from typing import Final
 import asyncpg
 from stellar_sdk import Keypair
 
-from e2e.contracts import ask_friendbot
-from e2e.machine import ROOT, RunFailed, run_process, subfolder, tail
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 from prove.database_link import socket_path_of
 from prove.fork_server import ForkServer
+from testing.contracts import ask_friendbot
+from testing.machine import ROOT, RunFailed, run_process, subfolder, tail
 
 NETWORK: Final = Network.TESTNET
 TEMPLATE: Final = "prepared"

@@ -10,7 +10,6 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
-import asyncpg
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
@@ -24,6 +23,7 @@ from farebox.storage.pool import Connection, Database
 from support.examples import examples
 from support.manual_clock import ManualClock
 from support.planted_secrets import check_database, check_server, count_planted
+from testing.database import create_database, drop_database
 
 # as the service does, which may be too late here: threads of numpy's that wait for each other by
 # spinning take whole cores from the other tests
@@ -45,11 +45,8 @@ settings.load_profile("tests")
 
 pytest_plugins = (
     "support.stage_fixtures",
-    "support.agent_fixtures",
-    "support.caller_fixtures",
-    "support.proposing_fixtures",
+    "support.service_fixtures",
     "support.deadlines",
-    "support.prove_world",
     "support.output_check",
     "support.parameter_names",
     "support.costs",
@@ -94,27 +91,14 @@ def postgres_server() -> Iterator[EmbeddedPostgres]:
             yield server
 
 
-def _url_of(server: EmbeddedPostgres, database: str) -> Secret[str]:
-    return Secret(server.url.reveal().replace("/postgres?", f"/{database}?"))
-
-
-async def _execute(url: Secret[str], *statements: str) -> None:
-    connection = await asyncpg.connect(url.reveal())
-    try:
-        for statement in statements:
-            await connection.execute(statement)
-    finally:
-        await connection.close()
-
-
 @pytest.fixture(scope="session")
 async def postgres_template(postgres_server: EmbeddedPostgres) -> AsyncIterator[str]:
     """The name of a migrated database that no test uses.
 
     At the end of the run every database of the server is searched for what the tests planted.
     """
-    await _execute(postgres_server.url, f"CREATE DATABASE {TEMPLATE}")
-    await migrate(_url_of(postgres_server, TEMPLATE), packaged_migrations())
+    url = await create_database(postgres_server.url, TEMPLATE)
+    await migrate(url, packaged_migrations())
     yield TEMPLATE
     await check_server(postgres_server.url.reveal())
 
@@ -122,18 +106,16 @@ async def postgres_template(postgres_server: EmbeddedPostgres) -> AsyncIterator[
 @pytest.fixture(scope="session")
 async def postgres_url(postgres_server: EmbeddedPostgres, postgres_template: str) -> Secret[str]:
     """The migrated database that the tests share."""
-    statement = f"CREATE DATABASE {WORKING} TEMPLATE {postgres_template} STRATEGY file_copy"
-    await _execute(postgres_server.url, statement)
-    return _url_of(postgres_server, WORKING)
+    how = f"TEMPLATE {postgres_template} STRATEGY file_copy"
+    return await create_database(postgres_server.url, WORKING, how)
 
 
 @pytest.fixture
 async def empty_database_url(postgres_server: EmbeddedPostgres) -> AsyncIterator[Secret[str]]:
     """A database without any table, dropped after the test."""
     name = f"farebox_{os.urandom(6).hex()}"
-    await _execute(postgres_server.url, f"CREATE DATABASE {name} STRATEGY file_copy")
-    yield _url_of(postgres_server, name)
-    await _execute(postgres_server.url, f"DROP DATABASE {name} WITH (FORCE)")
+    yield await create_database(postgres_server.url, name, "STRATEGY file_copy")
+    await drop_database(postgres_server.url, name)
 
 
 @pytest.fixture(scope="session")

@@ -10,14 +10,15 @@ from typing import Any, Final
 import pytest
 
 from farebox.storage.pool import Database
-from support.agent import REMOTE_URL, Agent, insert_resource
+from support.agent import REMOTE_URL, Agent
 from support.asgi import AsgiClient, ClientDisconnected
 from support.paid_gateway import NAMES, ORIGIN, OTHER_NAME, PaidGateway
 from support.promises import case, promise
 from support.serving import serving
 from support.stage import service
 from support.upstream import Answer, answers
-from support.waiting import until
+from testing.listing_row import insert_resource
+from testing.waiting import until
 
 ORIGIN_HOST: Final = ORIGIN.removeprefix("https://")
 LOCAL: Final = (
@@ -117,7 +118,7 @@ async def test_tool_of_another_server_is_named_instead_of_called(
     agent: Agent, catalog: Database
 ) -> None:
     url = "https://tools.example.com/mcp"
-    await insert(catalog, url, key=f"{url}#forecast", kind="mcp")
+    await insert(catalog, url, key=f"{url}#forecast", tool="forecast")
     error = await agent.refused_call(url)
     assert (error["code"], error["data"]["reason"]) == (-32602, "RESOURCE_IS_MCP_TOOL")
     assert error["data"]["server"] == url

@@ -10,13 +10,13 @@ from farebox.x402.reasons import Reason
 from support import node_proxy
 from support import payment_rules as rules
 from support.accounts import Multisig
-from support.contract_calls import address, invocation, invoke
-from support.entries import Credentials, unsigned_entry
 from support.envelopes import spliced
 from support.payments import Draft
 from support.promises import case, promise
 from support.stage import Stage, service
-from support.waiting import until
+from testing.contract_calls import address, invocation, invoke
+from testing.entries import Credentials, unsigned_entry
+from testing.waiting import until
 
 STRANGER: Final = Keypair.random()
 

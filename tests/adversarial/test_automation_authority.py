@@ -39,7 +39,7 @@ from support.automation_world import (
 from support.promises import case
 from support.session_desk import SOLD, SessionDesk
 from support.session_runs import build_next
-from support.waiting import until
+from testing.waiting import until
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from stellar_sdk import scval
 
 from farebox.automation.execution.plan_upkeep import PlanUpkeep
 from farebox.automation.plan_window import PlanWindow
-from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import (
     ProposalFacts,
     ProposalState,
@@ -21,7 +20,7 @@ from farebox.automation.runs.run import Run
 from farebox.kernel.clock import SystemClock
 from farebox.local.devnet import Devnet
 from farebox.storage.pool import Database
-from support.automation import read_plan, read_runs
+from support.automation import lock, read_plan, read_runs
 from support.automation_world import (
     NET,
     AutomationWorld,
@@ -32,7 +31,7 @@ from support.automation_world import (
     until_state,
 )
 from support.promises import case
-from support.waiting import until
+from testing.waiting import until
 
 # what a target's check does wrong, and how that is recorded
 FAULTS = {
@@ -78,8 +77,7 @@ async def claim(world: AutomationWorld) -> list[Run]:
 
 async def move(world: AutomationWorld, plan: StoredPlan, trigger: ProposalTrigger) -> StoredPlan:
     async with world.database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
+        locked = await lock(db, plan.terms.id)
         is_busy = await run_store.lock_due_run(db, plan.terms.id)
         facts = ProposalFacts(has_unresolved_run=is_busy, runs_left=locked.counters.runs_left)
         return await move_plan(db, locked, trigger, facts, now=world.clock.now(), reason="owner")

@@ -18,6 +18,7 @@ from farebox.cli.main import command
 from farebox.kernel.networks import Network
 from farebox.x402.headers import decode_header, encode_header
 from support.stage import Stage
+from testing.servers import serving
 
 Json = dict[str, Any]
 Answer = Callable[[Json], web.StreamResponse]
@@ -75,14 +76,9 @@ async def seller(stage: Stage) -> AsyncIterator[Seller]:
     shop = Seller(stage, draft.terms(), honest)
     app = web.Application()
     app.router.add_get("/", shop.serve)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0]
-    shop.url = f"http://{host}:{port}/"
-    yield shop
-    await runner.cleanup()
+    async with serving(app) as url:
+        shop.url = f"{url}/"
+        yield shop
 
 
 @dataclass

@@ -11,15 +11,6 @@ from stellar_sdk import Keypair, scval, xdr
 
 from farebox.x402.reasons import Reason
 from support import payment_rules as rules
-from support.contract_calls import (
-    address,
-    amount_value,
-    invocation,
-    invoke,
-    nested_vector,
-    wide_vector,
-)
-from support.entries import unsigned_entry
 from support.envelopes import (
     call_operation,
     decorated,
@@ -33,6 +24,15 @@ from support.envelopes import (
 from support.payments import Draft
 from support.promises import case
 from support.stage import Stage
+from testing.contract_calls import (
+    address,
+    amount_value,
+    invocation,
+    invoke,
+    nested_vector,
+    wide_vector,
+)
+from testing.entries import unsigned_entry
 
 PLACEHOLDER: Final = scval.to_symbol("placeholder")
 CPU_LIMIT_S: Final = 0.5  # five times what the case allows: the machine is shared

@@ -20,7 +20,10 @@ from stellar_sdk import (
 
 from farebox.x402.reasons import Reason
 from support import payment_rules as rules
-from support.contract_calls import (
+from support.envelopes import host_operation
+from support.payments import Draft, wrapper
+from support.promises import case, promise
+from testing.contract_calls import (
     address,
     address_value,
     amount_value,
@@ -28,9 +31,6 @@ from support.contract_calls import (
     invoke,
     transfer,
 )
-from support.envelopes import host_operation
-from support.payments import Draft, wrapper
-from support.promises import case, promise
 
 STRANGER: Final = Keypair.random().public_key
 FUNCTIONS: Final = ["mint", "approve", "burn", "transfer_from", "Transfer", "transfer ", "", "t"]

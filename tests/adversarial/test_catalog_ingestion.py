@@ -23,7 +23,7 @@ from support.listing_requests import (
 )
 from support.promises import case, promise
 from support.stage import Stage, own_relayer, service
-from support.waiting import until
+from testing.waiting import until
 
 LISTED: Final = {"success": True, "status": "success"}
 

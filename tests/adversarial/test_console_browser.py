@@ -9,15 +9,15 @@ import pytest
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Frame
 
-from e2e.browser import RAN, Visitor
-from e2e.console_pages import page_templates
 from farebox.kernel.networks import Network
 from support.asgi import AsgiClient
 from support.console_site import BUYER, SELLER, ConsoleSite, console_site
 from support.promises import case
 from support.stage import Stage, environment_for
 from support.stage_fixtures import Networks
-from support.waiting import until
+from testing.browser import RAN, Visitor
+from testing.console_pages import page_templates
+from testing.waiting import until
 
 PAGES: Final = (
     *(each for each in page_templates() if "$" not in each),

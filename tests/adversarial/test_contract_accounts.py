@@ -9,11 +9,11 @@ from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support import node_proxy
 from support import payment_rules as rules
 from support.accounts import ContractAccount, entry_signed_as
-from support.contract_calls import address, invocation
-from support.entries import Credentials, unsigned_entry
 from support.payments import Draft
 from support.promises import case, promise
 from support.stage import Stage
+from testing.contract_calls import address, invocation
+from testing.entries import Credentials, unsigned_entry
 
 STRANGER: Final = Keypair.random()
 

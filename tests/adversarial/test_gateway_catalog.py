@@ -11,7 +11,7 @@ from farebox.stellar.asset_contract import usdc_contract
 from support.paid_gateway import WRAPPERS, PaidGateway
 from support.promises import case, promise
 from support.stage import service
-from support.waiting import until
+from testing.waiting import until
 
 DOCUMENTS = ("/openapi.json", "/.well-known/x402")
 

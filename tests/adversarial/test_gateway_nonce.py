@@ -16,7 +16,7 @@ from support.payment_headers import receipt
 from support.payments import Draft, Json, encoded
 from support.promises import case
 from support.upstream import answers
-from support.waiting import until
+from testing.waiting import until
 
 TOO_DEAR = "900000000000000000"  # more than any payer has
 PATH = "/report"

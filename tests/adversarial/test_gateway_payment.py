@@ -18,7 +18,7 @@ from support.payments import Json
 from support.promises import case, promise
 from support.stage import service
 from support.upstream import answers, drops
-from support.waiting import until
+from testing.waiting import until
 
 
 @pytest.fixture

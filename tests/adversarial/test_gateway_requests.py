@@ -10,7 +10,7 @@ from support.payment_headers import receipt
 from support.promises import case, promise
 from support.serving import exchange, serving
 from support.upstream import answers, says
-from support.waiting import until
+from testing.waiting import until
 
 
 @pytest.fixture

@@ -11,11 +11,12 @@ from farebox.x402.reasons import Reason
 from support import node_proxy
 from support import payment_rules as rules
 from support.accounts import ContractAccount, ContractToken, entry_signed_as
-from support.entries import Credentials
-from support.envelopes import resources, text_memo, time_bounds
+from support.envelopes import text_memo, time_bounds
 from support.promises import case, promise
+from support.sdk_ledger_keys import resource_data
 from support.stage import Stage, key_of, own_relayer, service
-from support.waiting import until
+from testing.entries import Credentials
+from testing.waiting import until
 
 STRANGER: Final = Keypair.random().public_key
 CEILING: Final = 500_000
@@ -89,7 +90,7 @@ async def test_submitted_envelope_holds_only_the_call_of_the_client(
         sequence=MAX_INT64,
         memo=text_memo(b"remember me"),
         conditions=time_bounds(*bounds),
-        resources=resources(10_000_000),
+        resources=resource_data(sizes=(0, 0, 0), fee=10_000_000),
     )
     await stage.assert_settles(draft.request(raw))
     sent = _only_sent(stage, network)
@@ -124,7 +125,7 @@ async def test_signed_envelope_is_not_in_responses_or_logs(log_text: Any, hasty:
 @pytest.mark.parametrize("resource_fee", [None, 0, 10_000_000, MAX_INT64])
 async def test_client_fee_is_ignored(stage: Stage, fee: int, resource_fee: int | None) -> None:
     draft = await stage.draft()
-    offered = None if resource_fee is None else resources(resource_fee)
+    offered = None if resource_fee is None else resource_data(sizes=(0, 0, 0), fee=resource_fee)
     raw = draft.around([draft.operation()], fee=fee, resources=offered)
     await stage.assert_settles(draft.request(raw))
     assert 100 < _only_sent(stage).fee.uint32 <= CEILING

@@ -13,7 +13,8 @@ from farebox.kernel.networks import Network
 from support.callers import Wallet, send_request
 from support.payments import Json
 from support.promises import case
-from support.proposing_stage import PLANS, ProposingStage, in_time, keeper_plan, payroll
+from support.proposing_stage import PLANS, ProposingStage, keeper_plan, payroll
+from testing.plan_specs import in_time
 
 CHANGES: Final = ("amount", "recipient", "token", "function")
 SCHEDULE: Final = {"type": "once", "at": in_time(hours=2)}

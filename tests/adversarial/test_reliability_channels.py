@@ -18,7 +18,7 @@ from support.payments import Json
 from support.promises import case, promise
 from support.serve_process import ServeProcess
 from support.stage import Stage, environment_for, network_stage, service
-from support.waiting import until
+from testing.waiting import until
 
 SEND: Final = "sendTransaction"
 _LIFE_LEDGERS: Final = 600  # two minutes: on a busy machine the last of eighty waits for long

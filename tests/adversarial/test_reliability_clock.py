@@ -11,7 +11,7 @@ from support import node_proxy
 from support.node_proxy import NodeProxy
 from support.payments import Json
 from support.stage import Stage, own_relayer, service, until_ready
-from support.waiting import until
+from testing.waiting import until
 
 _HOUR_S = 3_600
 _MILLENNIA_S = 3_000 * 365 * 86_400

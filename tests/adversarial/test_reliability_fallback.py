@@ -9,12 +9,12 @@ from farebox.kernel.networks import Network
 from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support import node_proxy
 from support.asgi import AsgiClient
-from support.lost_responses import LOST_RESPONSES
+from support.node_proxy import LOST_RESPONSES
 from support.payments import Json
 from support.promises import case
 from support.stage import Stage, environment_for, own_relayer, service, until_ready
 from support.stage_fixtures import Networks
-from support.waiting import until
+from testing.waiting import until
 
 
 @dataclass(frozen=True, slots=True)

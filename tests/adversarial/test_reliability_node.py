@@ -9,7 +9,7 @@ from stellar_sdk import TransactionEnvelope, xdr
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support import node_proxy
-from support.lost_responses import LOST_RESPONSES
+from support.node_proxy import LOST_RESPONSES
 from support.payments import Json
 from support.promises import case
 from support.stage import Stage

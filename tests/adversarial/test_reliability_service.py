@@ -27,11 +27,11 @@ from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support import node_proxy
 from support.asgi import AsgiClient
 from support.command import run_farebox
+from support.faulty_database import ping
 from support.payments import Json
-from support.ping import ping
 from support.promises import case
 from support.stage import HASH, Stage, own_relayer, service, until_ready
-from support.waiting import until
+from testing.waiting import until
 
 SEND: Final = "sendTransaction"
 

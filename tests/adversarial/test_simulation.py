@@ -332,5 +332,4 @@ async def _rich_account(stage: Stage) -> Keypair:
 async def _empty(ledger: Ledger, key: Keypair, draft: Draft) -> None:
     """Everything the payer has goes to the payee by another transaction of its own."""
     held = await ledger.balance(draft.asset, key.public_key)
-    parties = (scval.to_address(key.public_key), scval.to_address(draft.pay_to))
-    await ledger.invoke(key, draft.asset, "transfer", *parties, scval.to_int128(held))
+    await ledger.give(key, draft.asset, draft.pay_to, held)

@@ -11,9 +11,9 @@ from farebox.facilitator.verification.verdict import SignedTransfer
 from farebox.stellar.transactions import simulation_envelope
 from support import payment_rules as rules
 from support.accepted_payment import RELAYER
-from support.entries import Credentials
 from support.promises import case, promise
 from support.stage import Stage
+from testing.entries import Credentials
 
 BROKEN_BODIES: Final = 400
 SPLICES: Final = [b"null", b"[]", b"{}", b'"', b"\\u0000", b"\xff", b"1e999", b"-", b",", b"}"]

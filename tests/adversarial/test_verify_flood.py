@@ -23,7 +23,7 @@ from support import node_proxy
 from support.asgi import Answer, AsgiClient
 from support.payments import Json
 from support.stage import Stage, own_relayer, service
-from support.waiting import until
+from testing.waiting import until
 
 SLOTS: Final = 64  # the default
 HALF: Final = SLOTS // 2  # all that verifications may have, and all connections of the control

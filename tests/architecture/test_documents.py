@@ -8,7 +8,8 @@ from typing import Final
 from architecture.import_table import INSIDE, MAY_IMPORT
 from architecture.package_modules import PACKAGE, ROOT, repository_files
 
-FOLDERS: Final = {"src", "tests", "prove", "bench", "e2e", "eval", "docs", "devnet", "contracts"}
+_TREES: Final = {"src", "tests", "testing", "prove", "bench", "e2e", "eval"}
+FOLDERS: Final = _TREES | {"docs", "devnet", "contracts"}
 SUFFIXES: Final = {".py", ".sql", ".rs", ".sh", ".mjs", ".cjs", ".md"}
 RECORDS: Final = {path.name[:4]: path for path in (ROOT / "docs" / "decisions").glob("[0-9]*.md")}
 MAP: Final = (ROOT / "docs" / "architecture.md").read_text()

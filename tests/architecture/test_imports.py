@@ -13,7 +13,7 @@ from architecture.import_table import (
     OUTSIDE,
     STORES_AND_EDGES,
 )
-from architecture.package_modules import Module, own_places, package_modules, parse_modules
+from architecture.package_modules import ROOT, Module, own_places, package_modules, parse_modules
 
 
 def import_faults(modules: Mapping[str, Module]) -> list[str]:
@@ -130,6 +130,18 @@ def reached_from(
 
 def test_imports_are_those_of_the_tables() -> None:
     assert import_faults(package_modules()) == []
+
+
+def test_testing_imports_no_tree_that_uses_it() -> None:
+    users = {"support", "prove", "bench", "e2e", "eval"}
+    shared = parse_modules({p.stem: p.read_text() for p in (ROOT / "testing").glob("*.py")})
+    assert shared
+    assert {
+        (name, used)
+        for name, module in shared.items()
+        for used in module.imports
+        if used.split(".")[0] in users
+    } == set()
 
 
 def test_planted_imports_are_found() -> None:

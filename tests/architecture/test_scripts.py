@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from farebox.local.devnet_binary import cache_folder
-from support.waiting import until_blocking
+from testing.waiting import until_blocking
 
 ROOT = Path(__file__).parents[2]
 PLAIN = (

@@ -8,7 +8,7 @@ from stellar_sdk import scval
 
 from support.automation_ledger import AutomationLedger, automation_ledger
 from support.promises import promise
-from support.sdk_user import call
+from testing.contracts import call
 
 FAULTS: Final = {
     0: ("autolayer_check", "Error(Contract, #1)"),

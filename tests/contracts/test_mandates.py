@@ -10,10 +10,9 @@ from stellar_sdk.auth import authorize_entry
 from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
-from support.automation_ledger import AutomationLedger, Entry, address_of, automation_ledger
+from support.automation_ledger import AutomationLedger, Entry, automation_ledger
 from support.automation_market import INTERVAL, MONTH, SOLD, AutomationMarket
 from support.running_devnet import TESTNET
-from support.sdk_user import call
 from support.session_specs import (
     ListedCall,
     SessionSpec,
@@ -23,6 +22,7 @@ from support.session_specs import (
     signed_close,
     signed_run,
 )
+from testing.contracts import call, contract_of
 
 LIFE: Final = 100_000  # ledgers that approvals live
 Calls = Sequence[tuple[int, list[xdr.SCVal]]]
@@ -109,8 +109,8 @@ def mandate(desk: Desk, owner: Keypair) -> Mandate:
 def opened(desk: Desk, owner: Keypair, spec: SessionSpec) -> Mandate:
     ledger = desk.ledger
     place = ledger.read(desk.factory, "address_of", scval.to_bytes(spec.policy_id()))
-    address = address_of(ledger.land(opening(desk, owner, spec)))
-    assert address == address_of(place), "known before it exists"
+    address = contract_of(ledger.land(opening(desk, owner, spec)))
+    assert address == contract_of(place), "known before it exists"
     return Mandate(desk, owner, spec, address)
 
 

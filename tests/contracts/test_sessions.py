@@ -14,7 +14,8 @@ from support.automation_ledger import AutomationLedger, authorizations, automati
 from support.automation_market import INTERVAL, MONTH, SOLD, SWAP, AutomationMarket
 from support.promises import promise
 from support.session_specs import SessionSpec, path, signed_close
-from support.smart_accounts import GENERATIONS, SmartAccount, one_pair, signer
+from support.smart_accounts import GENERATIONS, SmartAccount, one_pair
+from testing.smart_accounts import external_signer
 
 NAME: Final = "x4:447mdkve7vfsczx7"
 Changes = dict[int, xdr.SCVal]
@@ -153,7 +154,7 @@ def test_every_changed_argument_of_the_run_is_refused(session: Session) -> None:
         function = entry.root_invocation.function.contract_fn
         assert function is not None
         kept, function.args[index] = function.args[index], value
-        signed = session.account.sign(entry, session.spec.delegate, session.rules)
+        signed = session.account.by_delegate(session.spec.delegate, session.rules)(entry)
         authorizations(recorded)[:] = [signed]
         assert "Error(Auth" in ledger.refusal(recorded)
         function.args[index] = kept
@@ -272,7 +273,7 @@ def test_guard_refuses_a_rule_for_everything(unused: Session) -> None:
         scval.to_vec([scval.to_symbol("Default")]),
         scval.to_string(NAME),
         scval.to_uint32(ledger.sequence + 1_000),
-        scval.to_vec([signer(desk.verifier, spec.delegate)]),
+        scval.to_vec([external_signer(desk.verifier, spec.delegate)]),
         one_pair(scval.to_address(desk.guard), spec.value()),
     ]
     wide = ledger.signed(account.address, "add_context_rule", args, account.by_owner)

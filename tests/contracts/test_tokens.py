@@ -8,7 +8,7 @@ from stellar_sdk import scval
 
 from farebox.x402.reasons import Reason
 from support import node_proxy
-from support.contracts import SideCall, Token, TokenBehaviour, move, token, wasm_of
+from support.contracts import SideCall, Token, TokenBehaviour, token, wasm_of
 from support.payments import Draft, Json
 from support.promises import case, promise
 from support.stage import NetworkStage, Stage, key_of
@@ -105,7 +105,7 @@ async def test_token_that_moves_a_second_token_is_refused(
     stage: Stage, scripted_token: Token, testnet: NetworkStage
 ) -> None:
     native, giver = testnet.scene.native, await testnet.ledger.account()
-    await move(testnet, native, giver, scripted_token.address, TREASURE)
+    await testnet.ledger.give(giver, native, scripted_token.address, TREASURE)
     draft = await stage.draft(asset=scripted_token.address)
     parties = (scval.to_address(scripted_token.address), scval.to_address(giver.public_key))
     spend = SideCall(native, "transfer", (*parties, scval.to_int128(TREASURE)))

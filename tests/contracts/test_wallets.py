@@ -10,13 +10,13 @@ from stellar_sdk import Keypair, StrKey, scval, xdr
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
 from support import node_proxy
-from support.contracts import FUNDS, FlipAction, SideCall, Wallet, move, wallet
-from support.entries import Credentials
+from support.contracts import FUNDS, FlipAction, SideCall, Wallet, wallet
 from support.payments import Draft, Json
 from support.promises import case, promise
 from support.stage import HASH, NetworkStage, Stage, key_of, own_relayer, service
 from support.table_rows import in_row
-from support.waiting import until
+from testing.entries import Credentials
+from testing.waiting import until
 
 NEVER: Final = 2**32 - 1
 SOON: Final = 100  # ledgers, twenty seconds of this network: a payment is verified before
@@ -31,7 +31,7 @@ async def calling_wallet(testnet: NetworkStage) -> Wallet:
     """A wallet that runs the side_call it was sent during its check; it holds native coin too."""
     made = await wallet(testnet, "errand_wallet")
     giver = await testnet.ledger.account()
-    await move(testnet, testnet.scene.native, giver, made.address, NATIVE_UNITS)
+    await testnet.ledger.give(giver, testnet.scene.native, made.address, NATIVE_UNITS)
     return made
 
 

@@ -10,7 +10,9 @@ from stellar_sdk.soroban_rpc import GetTransactionStatus, SendTransactionStatus
 
 from farebox.stellar.simulation import NeedsRestore, read_simulation
 from support.running_devnet import TESTNET, RunningDevnet
-from support.sdk_user import SdkUser, call, footprint
+from support.sdk_ledger_keys import resource_data
+from support.sdk_user import SdkUser
+from testing.contracts import call
 
 MIN_PERSISTENT_TTL = 120_960
 Scene = tuple[RunningDevnet, Keypair, Asset]
@@ -82,7 +84,9 @@ def test_an_archived_contract_is_restored_on_request(aged: Scene) -> None:
     with SorobanServer(devnet.rpc_url) as server:
         user = SdkUser(server, TESTNET)
         unprepared = user.build(payer, RestoreFootprint())
-        unprepared.transaction.soroban_data = footprint(read_write=[instance(coin)])
+        unprepared.transaction.soroban_data = resource_data(
+            read_write=[instance(coin)], sizes=(0, 0, 0), fee=0
+        )
         envelope = server.prepare_transaction(unprepared)
         envelope.sign(payer)
         sent = server.send_transaction(envelope)

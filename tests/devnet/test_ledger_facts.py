@@ -11,7 +11,8 @@ from stellar_sdk import xdr as stellar_xdr
 from stellar_sdk.auth import authorize_entry
 
 from support.running_devnet import TESTNET, RunningDevnet
-from support.sdk_user import SdkUser, call
+from support.sdk_user import SdkUser
+from testing.contracts import call
 
 
 @dataclass(frozen=True, slots=True)

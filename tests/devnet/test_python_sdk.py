@@ -16,7 +16,8 @@ from stellar_sdk.soroban_rpc import (
 )
 
 from support.running_devnet import TESTNET, RunningDevnet
-from support.sdk_user import SdkUser, call, deploy
+from support.sdk_user import SdkUser
+from testing.contracts import call, operation_of
 
 UNITS = 10_000_000
 
@@ -75,7 +76,10 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         for holder in (payer, payee):
             succeeded(user.classic(holder, ChangeTrust(dollar)))
         succeeded(user.classic(issuer, Payment(payer.public_key, dollar, "1000")))
-        succeeded(user.soroban(relayer, deploy(dollar)))
+        created = operation_of(
+            lambda b: b.append_create_stellar_asset_contract_from_asset_op(dollar)
+        )
+        succeeded(user.soroban(relayer, created))
         yield Stage(devnet, request.param, user, issuer, payer, payee, relayer, dollar)
     assert devnet.stop() == 0
 

@@ -17,7 +17,7 @@ from farebox.stellar.signers import read_signers
 from support import node_proxy
 from support.command import Ran, run_farebox, start_farebox
 from support.stage import Stage, own_relayer, service
-from support.waiting import until
+from testing.waiting import until
 
 COUNT = 20
 

@@ -24,7 +24,7 @@ from farebox.kernel.networks import Network
 from farebox.stellar.known_tokens import NATIVE, USDC
 from support.command import run_farebox, start_farebox
 from support.demo import START_S, RunningDemo, running_demo
-from support.waiting import until_blocking
+from testing.waiting import until_blocking
 
 WHOLE_COMMAND_S = 60  # a warm one takes under 15 s on two idle cores; this machine may not be idle
 

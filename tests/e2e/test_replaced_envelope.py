@@ -12,7 +12,7 @@ from support.node_proxy import NodeProxy
 from support.payments import Json
 from support.promises import promise
 from support.stage import Stage, own_relayer, service
-from support.waiting import until
+from testing.waiting import until
 
 SEND = "sendTransaction"
 BRIEF = {"FAREBOX_TRANSACTION_LIFE_S": "12", "FAREBOX_SETTLE_DEADLINE_S": "40"}

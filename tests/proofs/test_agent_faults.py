@@ -2,13 +2,13 @@
 
 import pytest
 
-from e2e.machine import scratch_folder
 from eval.labelled import Labelled, read_labelled
 from prove.mcp import CONTROL, figures_of, holds, is_caught, run_control
 from prove.mcp_case import Case, Outcome, run_case
 from prove.mcp_check import Received, judge
 from prove.mcp_messages import Sent, Shape
 from prove.mcp_scenery import open_scenery
+from testing.machine import scratch_folder
 
 COUNT = 2_500
 PING = Sent(b"{}", (7,), Shape.EMPTY, "zq1q")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from e2e.machine import scratch_folder, subfolder
 from farebox.automation.plans.session_spec import AuthorityMode
 from prove.automation import MOST_CONNECTIONS
 from prove.automation_case import Fate, FaultKind, RunCase, Scenario
@@ -18,6 +17,7 @@ from prove.automation_world import open_automation_world
 from prove.concurrency import run_concurrently
 from prove.fork_server import ForkServer
 from prove.interceptor import Boundary
+from testing.machine import scratch_folder, subfolder
 
 SEND = Boundary("rpc sendTransaction", 1)
 SIMULATE = Boundary("rpc simulateTransaction", 2)

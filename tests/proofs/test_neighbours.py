@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from e2e.machine import scratch_folder, subfolder
 from farebox.local.certificates import Authority
 from prove.automation_world import open_automation_world
 from prove.fork_server import ForkServer
@@ -15,6 +14,7 @@ from prove.neighbours_attackers import Attack
 from prove.neighbours_case import NeighboursCase, NeighboursOutcome, run_case
 from prove.neighbours_control import Control, broken_sources, timed_sources
 from prove.neighbours_ground import Origin
+from testing.machine import scratch_folder, subfolder
 
 PAIR = NeighboursCase(0, 1, (Attack.MISSING, Attack.HANGING), Origin.SITE, rounds=1)
 

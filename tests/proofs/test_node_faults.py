@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from e2e.machine import scratch_folder
 from prove.nodes import Results, figures_of, holds, open_worlds, run_cases
 from prove.nodes_case import Case
 from prove.nodes_control import Control
 from prove.nodes_faults import Kind
 from support.promises import promise
+from testing.machine import scratch_folder
 
 CONTROLS = (Control.CURSOR, Control.SIMULATION)
 # those of the controls, and those after which an outcome is hardest to know

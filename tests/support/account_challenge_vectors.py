@@ -8,22 +8,20 @@ import json
 import sys
 from typing import Final
 
+from stellar_sdk import Asset as SdkAsset
 from stellar_sdk import (
-    Account,
     Keypair,
     ManageData,
     Memo,
-    MuxedAccount,
     Operation,
     Payment,
     TextMemo,
-    TransactionBuilder,
 )
-from stellar_sdk import Asset as SdkAsset
 
 from farebox.accounts.signed_challenge import ChallengeTerms, read_signed_challenge
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
+from support.challenges import challenge_by_hand
 
 _SERVICE: Final = Keypair.from_raw_ed25519_seed(bytes(range(32)))
 _OWNER: Final = Keypair.from_raw_ed25519_seed(bytes(range(32, 64)))
@@ -56,20 +54,14 @@ def _document(
     memo: Memo | None = None,
 ) -> str:
     """A transaction of these operations, of a challenge's own without any."""
-    # the builder takes the next sequence number
-    account = Account(MuxedAccount.from_account(source), sequence - 1)
-    builder = TransactionBuilder(account, Network.TESTNET.passphrase, base_fee=100)
-    builder.add_time_bounds(*(bounds or (_START, _START + _LIFE_S)))
-    if memo is not None:
-        builder.add_memo(memo)
-    for operation in operations or (_account_operation(), _domain_operation()):
-        builder.append_operation(operation)
-    envelope = builder.build()
-    if bounds is None:
-        envelope.transaction.preconditions = None
-    for signer in signers:
-        envelope.sign(signer)
-    return envelope.to_xdr()
+    return challenge_by_hand(
+        *signers,
+        source=source,
+        sequence=sequence,
+        operations=list(operations or (_account_operation(), _domain_operation())),
+        bounds=bounds,
+        change=lambda builder: builder if memo is None else builder.add_memo(memo),
+    ).to_xdr()
 
 
 def _refused() -> dict[str, str]:

@@ -5,11 +5,10 @@ from typing import Final
 
 from stellar_sdk import Asset, Keypair, Signer, TransactionBuilder, scval, xdr
 
-from support.contract_calls import address, invocation
-from support.entries import unsigned_entry
-from support.ledger import Ledger
 from support.payments import Draft
 from support.stage import NetworkStage, key_of
+from testing.contract_calls import address, invocation
+from testing.entries import unsigned_entry
 
 _FUNDS: Final = 10_000_000_000
 
@@ -93,15 +92,10 @@ async def contract_account(stage: NetworkStage, wasm: bytes) -> ContractAccount:
     await _give(stage, address)
     giver = await ledger.account()
     native = Asset.native().contract_id(ledger.network.passphrase)
-    await _transfer(ledger, giver, native, address, 1_000_000)
+    await ledger.give(giver, native, address, 1_000_000)
     return ContractAccount(address)
 
 
 async def _give(stage: NetworkStage, address: str) -> None:
     giver = key_of(stage.scene.payers[1])
-    await _transfer(stage.ledger, giver, stage.scene.asset, address, _FUNDS)
-
-
-async def _transfer(ledger: Ledger, giver: Keypair, asset: str, to: str, amount: int) -> None:
-    parties = (scval.to_address(giver.public_key), scval.to_address(to))
-    await ledger.invoke(giver, asset, "transfer", *parties, scval.to_int128(amount))
+    await stage.ledger.give(giver, stage.scene.asset, address, _FUNDS)

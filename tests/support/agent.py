@@ -8,10 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from farebox.kernel.networks import Network
-from farebox.storage.pool import Connection
 from support.asgi import Answer, AsgiClient
-from support.listing_rows import LISTED, SELLER
 from support.outbound import SELLER as NAME
 
 Json = dict[str, Any]
@@ -71,33 +68,3 @@ class Agent:
     async def refused_call(self, url: object, **arguments: Any) -> Json:
         """Call a resource; return the error."""
         return await self.error("paid_call", {"url": url, **arguments})
-
-
-async def insert_resource(
-    db: Connection,
-    url: str,
-    *,
-    key: str | None = None,
-    kind: str = "http",
-    method: str | None = "GET",
-    bazaar: Json | None = None,
-    network: Network = Network.TESTNET,
-) -> None:
-    """List a resource, as a settled payment would have."""
-    block = bazaar or {"info": {"input": {"type": "http", "method": method}}, "schema": {}}
-    await db.execute(
-        """
-        INSERT INTO listings (network, resource_key, type, url, tool_name, method, pay_to, bound_at,
-            tags, extensions, extension_keys, listed_at, updated_at, settled_in_ledger)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '{}', $9, '{bazaar}', $8, $8, 9)
-        """,
-        network.value,
-        key or url,
-        kind,
-        url,
-        "forecast" if kind == "mcp" else None,
-        method if kind == "http" else None,
-        SELLER,
-        LISTED,
-        msgspec.json.encode({"bazaar": block}),
-    )

@@ -111,9 +111,30 @@ async def put_plan(db: Connection, draft: PlanDraft, *, now: datetime = START) -
         overdue_at=now + timedelta(hours=24),
     )
     await proposal_store.add_proposal(db, draft.terms, new)
-    plan = await proposal_store.lock_plan(db, draft.terms.id)
+    return await lock(db, draft.terms.id)
+
+
+async def lock(db: Connection, proposal_id: str) -> StoredPlan:
+    """Lock a plan that exists, until the transaction ends."""
+    plan = await proposal_store.lock_plan(db, proposal_id)
     assert plan is not None
     return plan
+
+
+async def move(
+    database: Database,
+    plan: StoredPlan,
+    trigger: ProposalTrigger,
+    facts: ProposalFacts | None = None,
+    *,
+    now: datetime = START,
+    reason: str | None = None,
+) -> StoredPlan:
+    """Move a plan by a trigger; without facts, by those of the runs that it has left."""
+    async with database.transaction() as db:
+        locked = await lock(db, plan.terms.id)
+        known = facts or ProposalFacts(runs_left=locked.counters.runs_left)
+        return await move_plan(db, locked, trigger, known, now=now, reason=reason)
 
 
 async def activate(
@@ -122,13 +143,15 @@ async def activate(
     """Insert a plan, waive its price, and activate it; its first runs are materialised."""
     draft = draft or draft_plan(now=now)
     async with database.transaction() as db:
-        plan = await put_plan(db, draft, now=now)
-        free = ProposalFacts(price_is_zero=True)
-        plan = await move_plan(
-            db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=now, credited=draft.runs
-        )
+        plan = await waive_price(db, await put_plan(db, draft, now=now), draft.runs, now=now)
         facts = ProposalFacts(runs_left=draft.runs)
         return await move_plan(db, plan, ProposalTrigger.ACTIVATE, facts, now=now)
+
+
+async def waive_price(db: Connection, plan: StoredPlan, runs: int, *, now: datetime) -> StoredPlan:
+    """Let so many runs of a proposed plan cost nothing."""
+    free = ProposalFacts(price_is_zero=True)
+    return await move_plan(db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=now, credited=runs)
 
 
 async def read_plan(database: Database, plan: StoredPlan) -> StoredPlan:

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from stellar_sdk import (
-    Account,
     Keypair,
     SorobanServer,
-    StrKey,
     TransactionBuilder,
     TransactionEnvelope,
     scval,
@@ -23,7 +21,7 @@ from stellar_sdk.soroban_rpc import GetTransactionStatus, SimulateTransactionRes
 
 from support.contracts import wasm_of
 from support.running_devnet import TESTNET, RunningDevnet
-from support.sdk_user import call
+from testing.contracts import call, contract_of, operation_of, return_value
 
 _FEE: Final = 1_000_000
 Entry = xdr.SorobanAuthorizationEntry
@@ -66,17 +64,17 @@ class AutomationLedger:
     def upload(self, name: str) -> bytes:
         """Put a committed contract's code on the ledger, once; its hash."""
         if name not in self._codes:
-            operation = _operation(lambda b: b.append_upload_contract_wasm_op(wasm_of(name)))
+            operation = operation_of(lambda b: b.append_upload_contract_wasm_op(wasm_of(name)))
             self._codes[name] = scval.from_bytes(self.land(operation))
         return self._codes[name]
 
     def deploy(self, name: str, *args: xdr.SCVal) -> str:
         """Create an instance of a committed contract; its address."""
         code, deployer = self.upload(name), self.payer.public_key
-        operation = _operation(
+        operation = operation_of(
             lambda b: b.append_create_contract_op(code, deployer, list(args), salt=_salt(self))
         )
-        return address_of(self.land(operation))
+        return contract_of(self.land(operation))
 
     def call(self, contract: str, function: str, *args: xdr.SCVal) -> xdr.SCVal:
         """Call a contract with the payer's authority; what it returns."""
@@ -147,12 +145,8 @@ class AutomationLedger:
         assert sent.error_result_xdr is None, sent
         self.devnet.close()
         found = self.server.get_transaction(sent.hash)
-        if found.status is not GetTransactionStatus.SUCCESS or found.result_meta_xdr is None:
-            return found.status, None
-        meta = xdr.TransactionMeta.from_xdr(found.result_meta_xdr).v4
-        assert meta is not None
-        assert meta.soroban_meta is not None
-        return found.status, meta.soroban_meta.return_value
+        landed = found.status is GetTransactionStatus.SUCCESS
+        return found.status, return_value(found) if landed else None
 
 
 @contextmanager
@@ -175,19 +169,6 @@ def authorizations(operation: Operation) -> list[Entry]:
     """The authorizations of a contract call, which a test may change."""
     assert isinstance(operation, InvokeHostFunction)
     return operation.auth
-
-
-def address_of(value: xdr.SCVal) -> str:
-    """The contract that a value names."""
-    assert value.address is not None
-    assert value.address.contract_id is not None
-    return StrKey.encode_contract(value.address.contract_id.contract_id.hash)
-
-
-def _operation(append: Callable[[TransactionBuilder], object]) -> Operation:
-    builder = TransactionBuilder(Account(Keypair.random().public_key, 0), TESTNET)
-    append(builder)
-    return builder.operations[0]
 
 
 def _salt(ledger: AutomationLedger) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from stellar_sdk import Account, Keypair, SorobanServer, TransactionBuilder, scval
+from stellar_sdk import Keypair, scval
 
 from farebox.app.automation_network import (
     AutomationLedger,
@@ -54,7 +54,7 @@ from support.automation import (
 from support.contracts import wasm_of
 from support.ledger import Ledger
 from support.planted_secrets import plant_secret
-from support.waiting import until
+from testing.waiting import until
 
 NET: Final = Network.TESTNET
 LIMITS: Final = AutomationLimitsOfNetwork(
@@ -205,23 +205,13 @@ class AutomationWorld:
 
     async def count(self, keeper: str) -> int:
         """How many runs a keeper has seen."""
-        state = await asyncio.to_thread(self._state, keeper)
-        return int(scval.from_uint32(state["count"]))
-
-    def _state(self, keeper: str) -> dict[str, Any]:
-        return read_state(self.ledger, keeper)
+        return await runs_seen(self.ledger, keeper)
 
 
-def read_state(ledger: Ledger, keeper: str) -> dict[str, Any]:
-    """The state of a keeper, by a simulation."""
-    server = SorobanServer(ledger.rpc_url)
-    builder = TransactionBuilder(
-        Account(Keypair.random().public_key, 1), NET.passphrase, base_fee=100
-    )
-    builder.append_invoke_contract_function_op(keeper, "state", []).set_timeout(0)
-    simulated = server.simulate_transaction(builder.build())
-    assert simulated.results, simulated.error
-    return dict(scval.from_struct(simulated.results[0].xdr))
+async def runs_seen(ledger: Ledger, keeper: str) -> int:
+    """How many runs a keeper has seen."""
+    state = scval.from_struct(await ledger.read(keeper, "state"))
+    return int(scval.from_uint32(state["count"]))
 
 
 @contextlib.asynccontextmanager

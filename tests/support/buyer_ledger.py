@@ -26,18 +26,10 @@ from farebox.stellar.rpc import (
 )
 from support.events import transfer_event
 from support.fake_rpc import FakeRpc
+from support.sdk_ledger_keys import resource_data
 
 CLOSED_AT = datetime(2026, 11, 21, tzinfo=UTC)
-RESOURCES = xdr.SorobanTransactionData(
-    ext=xdr.SorobanTransactionDataExt(0),
-    resources=xdr.SorobanResources(
-        footprint=xdr.LedgerFootprint([], []),
-        instructions=xdr.Uint32(1),
-        disk_read_bytes=xdr.Uint32(1),
-        write_bytes=xdr.Uint32(1),
-    ),
-    resource_fee=xdr.Int64(33_611),
-).to_xdr()
+RESOURCES = resource_data(sizes=(1, 1, 1), fee=33_611).to_xdr()
 
 
 @dataclass

@@ -10,8 +10,6 @@ import pytest
 from playwright.async_api import Browser
 from starlette.types import Receive, Scope, Send
 
-from e2e.browser import Visitor, chromium_path, open_chromium, visit
-from e2e.machine import free_port
 from farebox.app.console import read_console
 from farebox.buyer.wallet import wallet_of
 from farebox.kernel.networks import Network
@@ -19,6 +17,8 @@ from farebox.local.development_wallet import WalletAccount, wallet_script
 from support.paid_gateway import PaidGateway, paid_gateway
 from support.serving import serving
 from support.stage import Stage
+from testing.browser import Visitor, chromium_path, open_chromium, visit
+from testing.machine import free_port
 
 BUYER: Final = 1  # the place of an account in the wallet
 SELLER: Final = 2

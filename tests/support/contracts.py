@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from stellar_sdk import Keypair, scval, xdr
-from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+from stellar_sdk.auth import authorize_entry
 
-from support.contract_calls import address, invocation
-from support.entries import unsigned_entry
+from support.accounts import entry_signed_as
 from support.ledger import Ledger
 from support.payments import Draft
 from support.stage import NetworkStage, key_of
+from testing.entries import VOID, in_bytes
 
 FOLDER: Final = Path(__file__).parents[2] / "contracts"
 FUNDS: Final = 1_000_000
@@ -81,19 +81,9 @@ class Wallet:
 
     def entry(self, draft: Draft, *, key: Keypair | None = None) -> xdr.SorobanAuthorizationEntry:
         """The payment's entry, signed as this wallet wants it; by another key if one is given."""
-        signer = key or self.key
-        entry = unsigned_entry(
-            invocation(draft.call()),
-            address(draft.payer),
-            nonce=draft.nonce,
-            expires_at_ledger=draft.expires_at_ledger,
-            kind=draft.kind,
-        )
-
-        def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
-            return scval.to_bytes(signer.sign(authorization_payload_hash(preimage)))
-
-        return authorize_entry(entry, sign, draft.expires_at_ledger, draft.network.passphrase)
+        entry = entry_signed_as(draft, VOID)
+        own, until = in_bytes(key or self.key), draft.expires_at_ledger
+        return authorize_entry(entry, own, until, draft.network.passphrase)
 
     def envelope(self, draft: Draft) -> xdr.TransactionEnvelope:
         """The payment's envelope with this wallet's entry."""
@@ -147,7 +137,7 @@ async def wallet(stage: NetworkStage, name: str, *more: xdr.SCVal) -> Wallet:
     deployer = await ledger.account()
     key_argument = scval.to_bytes(key.raw_public_key())
     made = await ledger.deploy(deployer, wasm_of(name), key_argument, *more)
-    await move(stage, stage.scene.asset, key_of(stage.scene.payers[2]), made, FUNDS)
+    await stage.ledger.give(key_of(stage.scene.payers[2]), stage.scene.asset, made, FUNDS)
     return Wallet(made, key)
 
 
@@ -156,9 +146,3 @@ async def token(stage: NetworkStage) -> Token:
     owner = await stage.ledger.account()
     contract = await stage.ledger.deploy(owner, wasm_of("mannered_token"))
     return Token(stage.ledger, owner, contract)
-
-
-async def move(stage: NetworkStage, asset: str, key: Keypair, to: str, amount: int) -> None:
-    """Transfer some of a token from an account."""
-    parties = (scval.to_address(key.public_key), scval.to_address(to))
-    await stage.ledger.invoke(key, asset, "transfer", *parties, scval.to_int128(amount))

@@ -10,7 +10,6 @@ from support.sdk_envelopes import (
     call_operation,
     credentials,
     envelope,
-    key_signatures,
     muxed_source,
     signed_entry,
     transfer_call,
@@ -34,6 +33,7 @@ from support.sdk_values import (
     values,
     void,
 )
+from testing.entries import key_signatures
 
 _sources = st.builds(muxed_source, public_keys, st.none() | uint64)
 _time_bounds = st.builds(
@@ -157,7 +157,7 @@ _trees = st.recursive(
 _signatures = st.one_of(
     st.just(void()),
     st.lists(st.tuples(public_keys, st.binary(min_size=64, max_size=64)), max_size=3).map(
-        lambda pairs: key_signatures(*pairs)
+        lambda pairs: key_signatures(pairs)
     ),
     values,
 )

@@ -5,10 +5,10 @@ from typing import Final
 
 from stellar_sdk import Keypair, MuxedAccount, xdr
 
-from support.contract_calls import ZERO_ACCOUNT
+from support.sdk_envelopes import NO_MEMO
+from testing.contract_calls import ZERO_ACCOUNT
 
 NO_CONDITIONS: Final = xdr.Preconditions(xdr.PreconditionType.PRECOND_NONE)
-NO_MEMO: Final = xdr.Memo(xdr.MemoType.MEMO_NONE)
 _V1: Final = xdr.EnvelopeType.ENVELOPE_TYPE_TX
 _Body = xdr.OperationType
 
@@ -115,17 +115,6 @@ def time_bounds(earliest: int, latest: int) -> xdr.Preconditions:
 def text_memo(text: bytes) -> xdr.Memo:
     """A memo of any bytes, up to 28."""
     return xdr.Memo(xdr.MemoType.MEMO_TEXT, text=text)
-
-
-def resources(resource_fee: int) -> xdr.SorobanTransactionData:
-    """Resource data as a client may declare it: empty, at any fee."""
-    return xdr.SorobanTransactionData(
-        xdr.SorobanTransactionDataExt(0),
-        xdr.SorobanResources(
-            xdr.LedgerFootprint([], []), xdr.Uint32(0), xdr.Uint32(0), xdr.Uint32(0)
-        ),
-        xdr.Int64(resource_fee),
-    )
 
 
 def spliced(raw: bytes, old: bytes, new: bytes) -> bytes:

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import hashlib
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -45,7 +44,7 @@ from support.asgi import Answer, AsgiClient
 from support.gateway_payments import HASH, ScriptedSettler
 from support.journal_rows import Paid, insert_settlement
 from support.outbound import Seller, seller
-from support.payment_headers import required
+from support.payment_headers import payment_header, required
 from support.upstream import Answer as UpstreamAnswer
 from support.upstream import answers
 from support.vault import OLD, keys, vault_replica
@@ -193,9 +192,7 @@ def sent(bench: GatewayBench) -> list[bytes]:
 def signature(offered: Answer, payment: str) -> str:
     """The `PAYMENT-SIGNATURE` of a payment for the first terms of an offer."""
     accepted = required(offered)["accepts"][0]
-    transaction = base64.b64encode(payment.encode()).decode()
-    payload = {"x402Version": 2, "accepted": accepted, "payload": {"transaction": transaction}}
-    return base64.b64encode(json.dumps(payload).encode()).decode()
+    return payment_header(accepted, base64.b64encode(payment.encode()).decode())
 
 
 @asynccontextmanager

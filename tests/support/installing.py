@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from e2e.owner_calls import Entry, Sign
 from farebox.automation.lifecycle.installations import SignedInstallation
 from farebox.automation.plan_body import PlanSessionBody
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
@@ -11,19 +10,17 @@ from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.move_plan import move_plan
 from farebox.stellar.auth_entries import read_entry
-from support.automation import PlanDraft, put_plan
+from support.automation import PlanDraft, put_plan, waive_price
 from support.automation_world import soon
 from support.session_desk import SessionDesk
+from testing.owner_calls import Entry, Sign
 
 
 async def paid(desk: SessionDesk, draft: PlanDraft) -> StoredPlan:
     """A plan that waits for its session."""
     async with desk.world.database.transaction() as db:
         plan = await put_plan(db, draft, now=soon())
-        free = ProposalFacts(price_is_zero=True)
-        return await move_plan(
-            db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=soon(), credited=draft.runs
-        )
+        return await waive_price(db, plan, draft.runs, now=soon())
 
 
 async def feeding(

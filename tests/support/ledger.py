@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any, Final, TypeVar
 
@@ -13,7 +13,6 @@ from stellar_sdk import (
     Asset,
     Keypair,
     SorobanServer,
-    StrKey,
     TransactionBuilder,
     TransactionEnvelope,
     scval,
@@ -22,7 +21,8 @@ from stellar_sdk import (
 from stellar_sdk.soroban_rpc import GetTransactionResponse, GetTransactionStatus
 
 from farebox.kernel.networks import Network
-from support.waiting import until, until_blocking
+from testing.contracts import call, contract_of, return_value
+from testing.waiting import until, until_blocking
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -134,7 +134,7 @@ class Ledger:
         created = await self.submit(
             key, lambda b: b.append_create_contract_op(wasm_hash, key.public_key, list(args))
         )
-        return _contract(_returned(created))
+        return contract_of(return_value(created))
 
     async def kept(self, wasm: bytes, *args: xdr.SCVal) -> str:
         """The instance of a contract that tests share, deployed the first time; its address."""
@@ -156,18 +156,25 @@ class Ledger:
             key, lambda b: b.append_invoke_contract_function_op(contract, function, list(args))
         )
 
+    async def give(self, key: Keypair, token: str, to: str, amount: int) -> None:
+        """Transfer an amount of a token from the key's account."""
+        parties = scval.to_address(key.public_key), scval.to_address(to)
+        await self.invoke(key, token, "transfer", *parties, scval.to_int128(amount))
+
     async def balance(self, contract: str, holder: str) -> int:
         """Read the balance of a token, in base units."""
-        return await asyncio.to_thread(self._balance, contract, holder)
+        return scval.from_int128(await self.read(contract, "balance", scval.to_address(holder)))
 
-    def _balance(self, contract: str, holder: str) -> int:
+    async def read(self, contract: str, function: str, *args: xdr.SCVal) -> xdr.SCVal:
+        """Call a function that changes nothing; what it returns."""
+        return await asyncio.to_thread(self._read, contract, function, args)
+
+    def _read(self, contract: str, function: str, args: Sequence[xdr.SCVal]) -> xdr.SCVal:
         builder = TransactionBuilder(Account(Keypair.random().public_key, 1), _ANY, base_fee=100)
-        builder.append_invoke_contract_function_op(
-            contract, "balance", [scval.to_address(holder)]
-        ).set_timeout(0)
+        builder.append_operation(call(contract, function, args)).set_timeout(0)
         simulated = self._server.simulate_transaction(builder.build())
         assert simulated.results, simulated.error
-        return scval.from_int128(simulated.results[0].xdr)
+        return xdr.SCVal.from_xdr(simulated.results[0].xdr)
 
     async def native_balance(self, address: str) -> int:
         """Read the native balance of an account, in stroops."""
@@ -175,20 +182,3 @@ class Ledger:
 
 
 _ANY: Final = Network.TESTNET.passphrase  # a simulation looks at no signature
-
-
-def _returned(found: GetTransactionResponse) -> xdr.SCVal:
-    """The value a successful invocation returned."""
-    assert found.result_meta_xdr is not None
-    meta = xdr.TransactionMeta.from_xdr(found.result_meta_xdr)
-    assert meta.v4 is not None
-    assert meta.v4.soroban_meta is not None
-    value = meta.v4.soroban_meta.return_value
-    assert value is not None
-    return value
-
-
-def _contract(value: xdr.SCVal) -> str:
-    assert value.address is not None
-    assert value.address.contract_id is not None
-    return StrKey.encode_contract(value.address.contract_id.contract_id.hash)

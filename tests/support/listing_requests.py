@@ -10,7 +10,7 @@ from farebox.x402.headers import decode_header
 from support.asgi import Answer
 from support.journal_rows import http_bazaar, resource
 from support.stage import Stage
-from support.waiting import until
+from testing.waiting import until
 
 Json = dict[str, Any]
 

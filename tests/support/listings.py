@@ -9,12 +9,16 @@ import orjson
 
 from farebox.catalog.listing import ListingType
 from farebox.catalog.search_document import SearchDocument, SearchIndex
+from farebox.gateway.delivery.sales import OwnSales
+from farebox.gateway.offers.offer import GatewayUrl
 from farebox.kernel.networks import Network
 from farebox.search.index_store import StoredIndex
 from farebox.storage.pool import Connection, Database
 
 SELLER: Final = "GDQP2KPQGKIHYJGXNUIYOMHARUARCA7DJT5FO2FFOOKY3B2WSQHG4W37"
 TOKEN: Final = "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
+# of a host that no other test names
+GATEWAY: Final = GatewayUrl("https://pay.example.org")
 UPDATED: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -129,3 +133,8 @@ async def _list(db: Connection, item: Listed) -> int:
         item.updated_at,
     )
     return listing_id
+
+
+def no_gateway() -> OwnSales:
+    """A gateway without sales."""
+    return OwnSales(GATEWAY)

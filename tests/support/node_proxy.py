@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -12,6 +13,7 @@ from aiohttp import web
 from stellar_sdk import TransactionEnvelope
 
 from farebox.kernel.networks import Network
+from testing.servers import serving
 
 PLANTED_KEY: Final = "planted-rpc-key-5f0c1d"  # part of the URL; must never be seen anywhere
 
@@ -73,7 +75,7 @@ class NodeProxy:
     def __init__(self, upstream: str) -> None:
         self._upstream = upstream
         self._script: dict[str, Step] = {}
-        self._runner: web.AppRunner | None = None
+        self._open = AsyncExitStack()
         self._session: aiohttp.ClientSession | None = None
         self.calls: list[Call] = []
         self.url = ""
@@ -81,20 +83,14 @@ class NodeProxy:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=8 * 1024 * 1024)
         app.router.add_post("/{path:.*}", self._serve)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        _, port = self._runner.addresses[0][:2]
-        self.url = f"http://127.0.0.1:{port}/{PLANTED_KEY}"
+        url = await self._open.enter_async_context(serving(app, shutdown_s=0.1))
+        self.url = f"{url}/{PLANTED_KEY}"
         self._session = aiohttp.ClientSession(trust_env=False)
+        await self._open.enter_async_context(self._session)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._session is not None:
-            await self._session.close()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._open.aclose()
 
     def on(self, method: str, step: Step) -> None:
         """Answer `method` by `step` from now on."""
@@ -162,20 +158,18 @@ def result(change: Callable[[Json], object]) -> Step:
 
 def fixed(value: object) -> Step:
     """Answer with this result."""
-
-    async def step(call: Call, forward: Forward) -> Json:
-        del call, forward
-        return {"jsonrpc": "2.0", "result": value}
-
-    return step
+    return _answering(result=value)
 
 
 def refused(message: str, code: int = -32603) -> Step:
     """Answer with a JSON-RPC error."""
+    return _answering(error={"code": code, "message": message})
 
+
+def _answering(**members: object) -> Step:
     async def step(call: Call, forward: Forward) -> Json:
         del call, forward
-        return {"jsonrpc": "2.0", "error": {"code": code, "message": message}}
+        return {"jsonrpc": "2.0", **members}
 
     return step
 
@@ -201,15 +195,34 @@ def silence(until: asyncio.Event) -> Step:
     return step
 
 
-def lost_answer(body: bytes = b"", *, status: int = 502) -> Step:
-    """Forward the call and lose its response: these bytes are sent instead."""
+def lost_answer(body: bytes = b"", *, status: int = 502, pause: str | None = None) -> Step:
+    """Forward the call and lose its response: a gateway sends these bytes in place of the node."""
 
     async def step(call: Call, forward: Forward) -> web.StreamResponse:
         del call
         await forward()
-        return web.Response(status=status, body=body)
+        headers = {} if pause is None else {"Retry-After": pause}
+        return web.Response(status=status, headers=headers, body=body)
 
     return step
+
+
+async def cut_connection(call: Call, forward: Forward) -> web.StreamResponse:
+    """Forward the call and break the connection before the response."""
+    del call
+    await forward()
+    raise ConnectionResetError
+
+
+LOST_RESPONSES: Final = {
+    "cut off": cut_connection,
+    "502 with a page": lost_answer(b"<html>bad gateway</html>"),
+    "503 with a pause": lost_answer(status=503, pause="1"),
+    "429": lost_answer(status=429),
+    "429 with a pause": lost_answer(status=429, pause="1"),
+    "429 with a date": lost_answer(status=429, pause="Wed, 21 Oct 2026 07:28:00 GMT"),
+    "broken JSON": lost_answer(b'{"jsonrpc":"2.0","id":1,"resu', status=200),
+}
 
 
 class Approving:

@@ -1,8 +1,6 @@
 """The whole service with its gateway, a TLS upstream behind it, and a seller who has signed in."""
 
-import base64
 import itertools
-import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -20,13 +18,13 @@ from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient
 from support.callers import Wallet, send_request, sign_in_wallet
 from support.outbound import SELLER
-from support.payment_headers import required
+from support.payment_headers import payment_header, required
 from support.payments import Draft, encoded
 from support.stage import Stage, own_relayer, service
 from support.upstream import Answer as UpstreamAnswer
 from support.upstream import Upstream, answers, upstream
 from support.vault import VAULT_SETTING, create_secret
-from support.waiting import until
+from testing.waiting import until
 
 ORIGIN: Final = "https://pay.example.com"
 UPSTREAM_URL: Final = f"https://{SELLER}/base"
@@ -164,12 +162,7 @@ def gateway_path(wrapper: Mapping[str, Any], path: str = "") -> str:
 
 def signature(terms: Mapping[str, Any], draft: Draft) -> str:
     """Return the value of `PAYMENT-SIGNATURE`."""
-    payload = {
-        "x402Version": 2,
-        "accepted": terms,
-        "payload": {"transaction": encoded(draft.envelope())},
-    }
-    return base64.b64encode(json.dumps(payload).encode()).decode()
+    return payment_header(terms, encoded(draft.envelope()))
 
 
 @asynccontextmanager

@@ -1,8 +1,6 @@
 """The whole service with a paymaster, a price for runs, and an owner who proposes plans."""
 
-import base64
-import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,13 +19,11 @@ from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient
 from support.automation import PlanDraft, draft_plan, open_calls, put_plan, read_plan
 from support.callers import Wallet, send_request, sign_in_wallet
-from support.payment_headers import required
+from support.payment_headers import payment_header, required
 from support.payments import Draft, encoded
-from support.plan_service import some_keeper
-from support.planted_secrets import plant_secret
+from support.plan_stage import own_paymaster, some_keeper, until_paid_for
 from support.stage import Stage, own_relayer, service, until_ready
 from support.vault import VAULT_SETTING
-from support.waiting import until
 
 ORIGIN: Final = "https://plans.example.com"
 NET: Final = Network.TESTNET
@@ -168,7 +164,7 @@ class PaidPlans:
     async def until_available(self) -> None:
         """Wait until the service and its nodes are ready, and its paymaster pays."""
         await until_ready(self.client)
-        await until(lambda: _is_available(self.client))
+        await until_paid_for(self.client)
 
 
 def path_of(plan: StoredPlan, route: str) -> str:
@@ -178,14 +174,8 @@ def path_of(plan: StoredPlan, route: str) -> str:
 
 def signature(offer: Json, draft: Draft, **members: Any) -> str:
     """The value of `PAYMENT-SIGNATURE`, as a client writes it that echoes the extensions."""
-    payload = {
-        "x402Version": 2,
-        "accepted": offer["accepts"][0],
-        "payload": {"transaction": encoded(draft.envelope())},
-        "resource": offer["resource"],
-        "extensions": offer["extensions"],
-    } | members
-    return base64.b64encode(json.dumps(payload).encode()).decode()
+    echoed = {"resource": offer["resource"], "extensions": offer["extensions"]}
+    return payment_header(offer["accepts"][0], encoded(draft.envelope()), **(echoed | members))
 
 
 @asynccontextmanager
@@ -203,23 +193,20 @@ async def paid_plans(stage: Stage, **settings: str) -> AsyncIterator[PaidPlans]:
                 await opened.until_available()
                 yield opened
         finally:
-            for table in (*WRITTEN, "automation_channels"):
-                await stage.query(f"DELETE FROM {table}")
+            await stage.delete_rows(*WRITTEN, "automation_channels")
 
 
 async def plan_environment(stage: Stage) -> dict[str, str]:
     """The settings of a service that sells runs on testnet."""
-    paymaster = await stage.ledger().account()
-    plant_secret(paymaster.secret)
     scene = stage.networks[NET].scene
     return (
         stage.environment
         | await own_relayer(stage)
+        | await own_paymaster(stage)
         | VAULT_SETTING
         | {
             "FAREBOX_PUBLIC_URL": ORIGIN,
             "FAREBOX_ALLOWED_HOSTS": "farebox.test",
-            "FAREBOX_PAYMASTER_SECRET_TESTNET": paymaster.secret,
             "FAREBOX_REVENUE_ACCOUNT_TESTNET": scene.payees[0].address,
             "FAREBOX_RUN_ASSET_TESTNET": scene.asset,
             "FAREBOX_RUN_PRICE_TESTNET": str(PRICE),
@@ -237,8 +224,3 @@ async def add_channel(stage: Stage, database: Database, secret: str) -> str:
     async with database.connection() as db:
         await channel_store.add_channels(db, NET, [(address, 0)], at=datetime.now(UTC))
     return address
-
-
-async def _is_available(client: AsgiClient) -> bool:
-    reasons: Mapping[str, Any] = (await client.get("/health/ready")).json()["parts"][NET.value]
-    return not any(str(each).startswith(("auto", "paym")) for each in reasons.get("reasons", ()))

@@ -2,9 +2,20 @@
 
 import base64
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from support.asgi import Answer
+
+
+def payment_header(accepted: Mapping[str, Any], envelope: str, **members: Any) -> str:
+    """The value of `PAYMENT-SIGNATURE`: an envelope in base64 for terms of an offer."""
+    payload = {
+        "x402Version": 2,
+        "accepted": accepted,
+        "payload": {"transaction": envelope},
+    } | members
+    return base64.b64encode(json.dumps(payload).encode()).decode()
 
 
 def required(answer: Answer) -> dict[str, Any]:

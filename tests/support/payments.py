@@ -10,9 +10,9 @@ from typing import Any
 from stellar_sdk import Keypair, xdr
 
 from farebox.kernel.networks import Network
-from support.contract_calls import invocation, transfer
-from support.entries import Credentials, signed_entry
 from support.envelopes import call_operation, sealed, transaction
+from testing.contract_calls import invocation, transfer
+from testing.entries import Credentials, signed_entry
 
 Json = dict[str, Any]
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from e2e.owner_calls import Sign
 from farebox.app.automation_network import AutomationNetwork
 from farebox.automation.authority.stored_calls import decode_calls
 from farebox.automation.execution.simulate_run import RunSimulator
@@ -28,6 +27,7 @@ from support.automation import PlanDraft
 from support.automation_world import LIMITS, NET, SEALERS, AutomationWorld, soon
 from support.installing import paid, signed
 from support.session_desk import SessionDesk
+from testing.owner_calls import Sign
 
 
 def preflight_of(world: AutomationWorld, network: AutomationNetwork) -> Preflight:

@@ -7,78 +7,53 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from stellar_sdk import Keypair, scval, xdr
-from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+from stellar_sdk import Keypair, xdr
+from stellar_sdk.auth import authorize_entry
 
-from farebox.automation.authority.delegate_keys import DelegateKeys
 from farebox.automation.authority.issued_entries import IssuedEntry, issue_entries
 from farebox.automation.authority.stored_calls import RunCalls, decode_calls, encode_calls
 from farebox.automation.lifecycle.operator_plans import close_plans
 from farebox.automation.lifecycle.operator_store import OperatorFilter
 from farebox.automation.paymaster.paymaster import Paymaster
-from farebox.automation.plans import proposal_store
-from farebox.automation.plans.proposal_state import ProposalFacts, ProposalTrigger
 from farebox.automation.plans.session_spec import AuthorityMode, SessionSpec
 from farebox.automation.plans.session_spec_xdr import write_spec
 from farebox.automation.plans.stored_plan import StoredPlan
-from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.kernel.addresses import Address, account_address
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party, Scene
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.signers import SigningAccount, parse_secret_seed
-from farebox.storage.pool import Database
-from farebox.vault.sealed_bytes import ByteSealer
-from farebox.vault.sealing import Sealer
-from support.asgi import Answer, AsgiClient
-from support.automation import PlanDraft, draft_plan, open_calls, put_plan, read_plan
-from support.automation_world import read_state
+from support.asgi import Answer
+from support.automation import (
+    DELEGATES,
+    PlanDraft,
+    draft_plan,
+    lock,
+    open_calls,
+    put_plan,
+    read_plan,
+    waive_price,
+)
+from support.automation_world import runs_seen
 from support.callers import Wallet, send_request, sign_in_wallet
 from support.command import Ran, run_farebox
-from support.contracts import wasm_of
-from support.entries import key_signatures
-from support.planted_secrets import plant_secret
+from support.plan_stage import PlanStage, opened_plan_stage, until_paid_for
 from support.presigned_plans import Leg, calls_of
-from support.stage import Stage, own_relayer, service
-from support.vault import OLD, VAULT_SETTING, keys
-from support.waiting import until
+from support.stage import Stage
+from testing.entries import by_keys, last_ledger
+from testing.waiting import until
 
 AUTOMATIONS: Final = "/v1/automations"
 CADENCE_S: Final = 0.2  # of the devnet that tests share
-TABLES: Final = (
-    "automation_leases",
-    "automation_attempts",
-    "automation_channels",
-    "automation_sponsored",
-    "automation_events",
-    "automation_outages",
-    "automation_presigned",
-    "automation_sessions",
-    "run_credits",
-    "automation_payments",
-    "automation_runs",
-    "automation_proposals",
-    "automation_owners",
-    "automation_spend",
-    "automation_stops",
-    "audit_trail",
-    "sessions",
-    "users",
-)
-DELEGATES: Final = DelegateKeys(ByteSealer(Sealer(keys(OLD), domain="automation delegate")))
+_CATCH_UP: Final = LatenessRule(MissedRuns.CATCH_UP_ALL, timedelta(seconds=30))
 
 
 @dataclass(slots=True)
-class PlanService:
+class PlanService(PlanStage):
     """A running service with a paymaster, its database and the devnet behind it."""
 
-    stage: Stage
-    client: AsgiClient
-    database: Database
-    environment: dict[str, str]
     paymaster: Paymaster
 
     async def wallet(self, address: str | None = None) -> Wallet:
@@ -112,24 +87,9 @@ class PlanService:
         assert answer.status == 200, answer.body
         return answer.json()
 
-    async def keeper(self, *, demands: bool = False, gap: int = 0) -> str:
-        """Deploy a keeper: its counter rises by one with each run."""
-        ledger = self.stage.ledger()
-        arguments = (scval.to_bool(demands), scval.to_uint64(gap))
-        return await ledger.deploy(await ledger.account(), wasm_of("keeper"), *arguments)
-
-    async def some_keeper(self) -> str:
-        """The keeper of plans whose runs nobody counts, which tests share."""
-        return await some_keeper(self.stage)
-
-    async def faulty_keeper(self, fault: int) -> str:
-        """A keeper that breaks the convention, which tests share: it keeps no state."""
-        return await faulty_keeper(self.stage, fault)
-
     async def count(self, keeper: str) -> int:
         """How many runs a keeper has seen."""
-        state = await asyncio.to_thread(read_state, self.stage.ledger(), keeper)
-        return int(scval.from_uint32(state["count"]))
+        return await runs_seen(self.stage.ledger(), keeper)
 
     async def open_plan(
         self, wallet: Wallet, keeper: str, *, check: bool = True, runs: int = 3, **changes: Any
@@ -140,8 +100,7 @@ class PlanService:
         draft = draft_plan(
             now=now, owner=wallet.owner, account=Address(wallet.caller.address or "")
         )
-        rule = LatenessRule(MissedRuns.CATCH_UP_ALL, timedelta(seconds=30))
-        terms = {"calls": encode_calls(calls), "rule": rule} | changes
+        terms = {"calls": encode_calls(calls), "rule": _CATCH_UP} | changes
         return await self._paid(draft.but(**terms), calls, runs)
 
     async def presigned_plan(
@@ -161,7 +120,7 @@ class PlanService:
         terms: dict[str, Any] = {
             "mode": AuthorityMode.PRESIGNED,
             "calls": encode_calls(calls),
-            "rule": LatenessRule(MissedRuns.CATCH_UP_ALL, timedelta(seconds=30)),
+            "rule": _CATCH_UP,
             "legs": len(legs),
             "run_limit": runs,
             "auth_limit": runs * len(legs),
@@ -206,18 +165,9 @@ class PlanService:
 
     async def pay_for(self, proposal_id: str, *, runs: int) -> StoredPlan:
         """Waive the price of a plan that was proposed."""
-        free = ProposalFacts(price_is_zero=True)
         async with self.database.transaction() as db:
-            plan = await proposal_store.lock_plan(db, proposal_id)
-            assert plan is not None
-            return await move_plan(
-                db,
-                plan,
-                ProposalTrigger.WAIVE_PAYMENT,
-                free,
-                now=datetime.now(UTC),
-                credited=runs,
-            )
+            plan = await lock(db, proposal_id)
+            return await waive_price(db, plan, runs, now=datetime.now(UTC))
 
     async def state(self, plan: StoredPlan) -> StoredPlan:
         """The plan as its row is now."""
@@ -241,7 +191,7 @@ class PlanService:
 
     async def until_available(self) -> None:
         """Wait until the network can be used, and its paymaster pays."""
-        await until(lambda: is_paid_for(self.client))
+        await until_paid_for(self.client)
 
     async def end_all(self) -> None:
         """Cancel every open plan, and wait until no run of one is under way."""
@@ -258,59 +208,22 @@ class PlanService:
         return await asyncio.to_thread(run_farebox, *words, settings=self.environment)
 
 
-async def some_keeper(stage: Stage) -> str:
-    """The keeper of plans whose runs nobody counts, deployed once."""
-    arguments = scval.to_bool(False), scval.to_uint64(0)
-    return await stage.ledger().kept(wasm_of("keeper"), *arguments)
-
-
-async def faulty_keeper(stage: Stage, fault: int) -> str:
-    """The keeper that breaks the convention in this way, deployed once."""
-    return await stage.ledger().kept(wasm_of("faulty_keeper"), scval.to_uint32(fault))
-
-
 @contextlib.asynccontextmanager
 async def plan_service(stage: Stage, **settings: str) -> AsyncIterator[PlanService]:
     """Start a service with a funded paymaster and two channels; what it wrote is removed."""
-    paymaster: Keypair = await stage.ledger().account()
-    plant_secret(paymaster.secret)
-    own = {"FAREBOX_PAYMASTER_SECRET_TESTNET": paymaster.secret}
-    environment = stage.environment | await own_relayer(stage) | own | VAULT_SETTING | settings
-    words = ("channels", "create", "--for", "automation", "--count", "2", "--network", "testnet")
-    made = await asyncio.to_thread(run_farebox, *words, settings=environment)
-    assert made.code == 0, made.err
-    url = Secret(environment["FAREBOX_DATABASE_URL"])
-    try:
-        async with service(environment) as client, Database(url, connections=4) as database:
-            await until(lambda: is_paid_for(client))
-            signing = parse_secret_seed(paymaster.secret)
-            assert signing is not None
-            address = account_address(bytes(signing.reveal().verify_key))
-            own_keys = Paymaster(Network.TESTNET, SigningAccount(address, signing))
-            yield PlanService(stage, client, database, environment, own_keys)
-    finally:
-        for table in TABLES:
-            await stage.query(f"DELETE FROM {table}")
-
-
-async def is_paid_for(client: AsgiClient) -> bool:
-    """Whether nothing of automation is amiss on testnet, so that plans can be proposed."""
-    ready = await client.get("/health/ready")
-    reasons = ready.json()["parts"][Network.TESTNET.value].get("reasons", [])
-    return not [each for each in reasons if each.startswith(("auto", "paym"))]
+    async with opened_plan_stage(stage, 2, **settings) as opened:
+        secret = parse_secret_seed(opened.environment["FAREBOX_PAYMASTER_SECRET_TESTNET"])
+        assert secret is not None
+        address = account_address(bytes(secret.reveal().verify_key))
+        paymaster = Paymaster(Network.TESTNET, SigningAccount(address, secret))
+        yield PlanService(
+            stage, opened.client, opened.database, opened.environment, paymaster=paymaster
+        )
 
 
 def sign_entry(unsigned: bytes, *signers: Keypair, passphrase: str | None = None) -> str:
     """Sign an entry as a wallet does: base64 of its XDR."""
     entry = xdr.SorobanAuthorizationEntry.from_xdr_bytes(unsigned)
-    credentials = entry.credentials.address
-    assert credentials is not None
-    expires_at = credentials.signature_expiration_ledger.uint32
     ordered = sorted(signers, key=lambda key: key.raw_public_key())
-
-    def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
-        digest = authorization_payload_hash(preimage)
-        return key_signatures([(key.raw_public_key(), key.sign(digest)) for key in ordered])
-
     network = passphrase or Network.TESTNET.passphrase
-    return authorize_entry(entry, sign, expires_at, network).to_xdr()
+    return authorize_entry(entry, by_keys(ordered), last_ledger(entry), network).to_xdr()

@@ -11,9 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-import asyncpg
-
 from farebox.storage.pool import Connection
+from testing.database import connected
 
 SHORTEST: Final = 12  # characters; anything shorter turns up by chance
 _CHUNK: Final = 100_000  # characters looked at together
@@ -113,11 +112,8 @@ async def check_database(db: Connection) -> None:
 
 async def check_database_at(url: str) -> None:
     """As `check_database`, over a connection of its own."""
-    db = await asyncpg.connect(url)
-    try:
+    async with connected(url) as db:
         await check_database(db)
-    finally:
-        await db.close()
 
 
 async def check_server(url: str) -> None:
@@ -126,11 +122,8 @@ async def check_server(url: str) -> None:
     Raises:
         PlantedSecretFound: one does.
     """
-    db = await asyncpg.connect(url)
-    try:
+    async with connected(url) as db:
         names = await db.fetch("SELECT datname FROM pg_database WHERE datallowconn")
         current = await db.fetchval("SELECT current_database()")
-    finally:
-        await db.close()
     for row in names:
         await check_database_at(url.replace(f"/{current}?", f"/{row['datname']}?"))

@@ -24,9 +24,9 @@ from farebox.stellar.scval import ScKind, ScNumber
 from farebox.stellar.scval_writer import address_of
 from support.automation import activate, draft_plan
 from support.automation_world import NET, SEALERS, AutomationWorld, soon
-from support.contract_calls import invocation, transfer
-from support.entries import signed_entry
 from support.payments import fresh_nonce
+from testing.contract_calls import invocation, transfer
+from testing.entries import signed_entry
 
 AMOUNT = 1_000
 LIFE_LEDGERS = 500

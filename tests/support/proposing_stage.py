@@ -1,56 +1,28 @@
 """A service whose testnet has a funded paymaster, and requests about plans of its wallets."""
 
-import asyncio
 import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from stellar_sdk import Keypair, scval
-
 from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
-from farebox.storage.pool import Database
-from support.asgi import Answer, AsgiClient
+from support.asgi import Answer
 from support.callers import OPERATOR_SETTING, Wallet, send_request, sign_in_wallet
-from support.command import run_farebox
 from support.contracts import wasm_of
 from support.payments import Json
-from support.plan_service import faulty_keeper, some_keeper
-from support.planted_secrets import plant_secret
-from support.stage import Stage, own_relayer, service
-from support.vault import VAULT_SETTING
-from support.waiting import until
+from support.plan_stage import PlanStage, opened_plan_stage
+from support.stage import Stage
+from testing.plan_specs import in_time, payments, upkeep
 
 PLANS: Final = "/v1/automations"
-_TABLES: Final = (
-    "automation_channels",
-    "run_credits",
-    "automation_payments",
-    "automation_events",
-    "automation_sessions",
-    "run_credits",
-    "automation_payments",
-    "automation_proposals",
-    "automation_owners",
-    "audit_trail",
-    "api_keys",
-    "sessions",
-    "users",
-)
 
 
 @dataclass(slots=True)
-class ProposingStage:
+class ProposingStage(PlanStage):
     """A running service with a paymaster, and its database."""
 
-    stage: Stage
-    client: AsgiClient
-    database: Database
-    environment: dict[str, str]
     _wallet: Wallet | None = None
 
     async def wallet(
@@ -100,20 +72,6 @@ class ProposingStage:
         error = answer.json()["error"]
         return answer.status, error["code"], error.get("details", {}).get("field", "")
 
-    async def some_keeper(self) -> str:
-        """A keeper that tests share, as what is only proposed is not run."""
-        return await some_keeper(self.stage)
-
-    async def keeper(self, *, demands: bool = False, gap: int = 0) -> str:
-        """Deploy a keeper."""
-        arguments = (scval.to_bool(demands), scval.to_uint64(gap))
-        ledger = self.stage.ledger()
-        return await ledger.deploy(await ledger.account(), wasm_of("keeper"), *arguments)
-
-    async def faulty_keeper(self, fault: int) -> str:
-        """A keeper that breaks the convention, which tests share: it keeps no state."""
-        return await faulty_keeper(self.stage, fault)
-
     async def count(self, table: str) -> int:
         """Count the rows of a table."""
         rows = await self.stage.query(f"SELECT count(*) AS n FROM {table}")
@@ -125,11 +83,6 @@ def hash_of(name: str) -> str:
     return hashlib.sha256(wasm_of(name)).hexdigest()
 
 
-def in_time(**delta: float) -> str:
-    """A moment from now, as JSON has it."""
-    return (datetime.now(UTC) + timedelta(**delta)).isoformat().replace("+00:00", "Z")
-
-
 def keeper_plan(keeper: str, **changes: Any) -> Json:
     """A plan that runs a keeper every hour."""
     body = {
@@ -137,7 +90,7 @@ def keeper_plan(keeper: str, **changes: Any) -> Json:
         "network": Network.TESTNET.value,
         "title": "Upkeep",
         "schedule": {"type": "interval", "everySeconds": 3600, "startAt": in_time(hours=1)},
-        "spec": {"contract": keeper, "autolayer": True, "effects": {}},
+        "spec": upkeep(keeper),
         "runLimit": 12,
     }
     return body | changes
@@ -150,10 +103,7 @@ def payroll(token: str, *legs: tuple[str, int], **changes: Any) -> Json:
         "network": Network.TESTNET.value,
         "title": "Payroll",
         "schedule": {"type": "once", "at": in_time(hours=1)},
-        "spec": {
-            "token": token,
-            "legs": [{"to": to, "amount": str(amount)} for to, amount in legs],
-        },
+        "spec": payments(token, legs),
         "runLimit": 1,
         "authorityMode": "presigned",
         "expiresAt": in_time(hours=6),  # a devnet closes many ledgers in a week
@@ -161,42 +111,9 @@ def payroll(token: str, *legs: tuple[str, int], **changes: Any) -> Json:
     return body | changes
 
 
-async def until_paid_for(client: AsgiClient) -> None:
-    """Wait until the paymaster of testnet is known to pay."""
-
-    async def is_met() -> bool:
-        answer = await client.get("/health/ready")
-        reasons = answer.json()["parts"][Network.TESTNET.value].get("reasons", [])
-        return not [each for each in reasons if each.startswith(("auto", "paym"))]
-
-    await until(is_met)
-
-
 @contextlib.asynccontextmanager
 async def proposing_stage(stage: Stage, **settings: str) -> AsyncIterator[ProposingStage]:
     """Start a service with a funded paymaster and a channel; what it wrote is removed."""
-    paymaster: Keypair = await stage.ledger().account()
-    plant_secret(paymaster.secret)
-    own = {
-        "FAREBOX_PAYMASTER_SECRET_TESTNET": paymaster.secret,
-        "FAREBOX_CHANGES_PER_MINUTE": "0",
-    }
-    environment = {
-        **stage.environment,
-        **await own_relayer(stage),
-        **own,
-        **VAULT_SETTING,
-        **OPERATOR_SETTING,
-        **settings,
-    }
-    words = ("channels", "create", "--for", "automation", "--count", "1", "--network", "testnet")
-    made = await asyncio.to_thread(run_farebox, *words, settings=environment)
-    assert made.code == 0, made.err
-    url = Secret(environment["FAREBOX_DATABASE_URL"])
-    try:
-        async with service(environment) as client, Database(url, connections=4) as database:
-            await until_paid_for(client)
-            yield ProposingStage(stage, client, database, environment)
-    finally:
-        for table in _TABLES:
-            await stage.query(f"DELETE FROM {table}")
+    own = {"FAREBOX_CHANGES_PER_MINUTE": "0"} | OPERATOR_SETTING | settings
+    async with opened_plan_stage(stage, 1, **own) as opened:
+        yield ProposingStage(stage, opened.client, opened.database, opened.environment)

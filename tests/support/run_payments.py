@@ -10,7 +10,6 @@ from farebox.automation.credits.end_payment import RunPaymentEnds
 from farebox.automation.credits.quotes import RunQuotes
 from farebox.automation.credits.reconcile_payments import RunPaymentReconciler
 from farebox.automation.credits.run_payment import RunPayment, RunSale, make_sale
-from farebox.automation.plans import proposal_store
 from farebox.automation.plans.quote import FreshFees, PriceList, QuotedFees
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.facilitator.settlement import PaymentIdentity
@@ -18,7 +17,7 @@ from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
-from support.automation import PlanDraft, draft_plan, put_plan, read_plan
+from support.automation import PlanDraft, draft_plan, lock, put_plan, read_plan
 from support.journal_rows import ASSET, Paid, insert_settlement, party
 from support.manual_clock import START
 
@@ -59,8 +58,7 @@ async def quote_of(
     """The current quote of a plan, for all of its runs or for so many."""
     runs = plan.terms.run_limit if runs is None else runs
     async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
+        locked = await lock(db, plan.terms.id)
         own = quotes(database, sales)
         made = await own.offer(db, locked, runs=runs, now=now, is_top_up=is_top_up, fresh=fresh)
         assert made is not None

@@ -11,14 +11,12 @@ from support.sdk_values import (
     KEYPAIRS,
     account,
     address_value,
-    blob,
     contract,
     i128,
-    mapping,
-    symbol,
-    vector,
     void,
 )
+from testing.contract_calls import invocation
+from testing.entries import key_signatures
 
 ASSET: Final = contract(b"\x0a" * 32)
 PAYER: Final = KEYPAIRS[0]
@@ -31,25 +29,6 @@ def transfer_call(
     """The call transfer(payer, pay_to, amount)."""
     arguments = [address_value(payer), address_value(pay_to), i128(amount)]
     return xdr.InvokeContractArgs(asset, xdr.SCSymbol(b"transfer"), arguments)
-
-
-def invocation(
-    call: xdr.InvokeContractArgs, *below: xdr.SorobanAuthorizedInvocation
-) -> xdr.SorobanAuthorizedInvocation:
-    """The call as what an entry authorizes, with further calls below it."""
-    arm = xdr.SorobanAuthorizedFunctionType.SOROBAN_AUTHORIZED_FUNCTION_TYPE_CONTRACT_FN
-    function = xdr.SorobanAuthorizedFunction(arm, contract_fn=call)
-    return xdr.SorobanAuthorizedInvocation(function, list(below))
-
-
-def key_signatures(*pairs: tuple[bytes, bytes]) -> xdr.SCVal:
-    """The signature value of a classic account."""
-    return vector(
-        *(
-            mapping((symbol(b"public_key"), blob(key)), (symbol(b"signature"), blob(signed)))
-            for key, signed in pairs
-        )
-    )
 
 
 def credentials(
@@ -129,7 +108,7 @@ def signed_entry(
     digest = sdk_digest(entry(void()), network) or b""
     ordered = sorted(signers, key=lambda pair: pair.raw_public_key())
     pairs = [(pair.raw_public_key(), pair.sign(digest)) for pair in ordered]
-    return entry(key_signatures(*pairs))
+    return entry(key_signatures(pairs))
 
 
 def muxed_source(key: bytes, mux_id: int | None = None) -> xdr.MuxedAccount:

@@ -1,5 +1,7 @@
 """Hypothesis strategies for ledger keys and resource data, made with the public SDK."""
 
+from collections.abc import Sequence
+
 from hypothesis import strategies as st
 from stellar_sdk import xdr
 from stellar_sdk.xdr import LedgerEntryType as EntryType
@@ -110,8 +112,8 @@ ledger_keys = st.one_of(
 
 def resource_data(
     *,
-    read_only: list[xdr.LedgerKey],
-    read_write: list[xdr.LedgerKey],
+    read_only: Sequence[xdr.LedgerKey] = (),
+    read_write: Sequence[xdr.LedgerKey] = (),
     sizes: tuple[int, int, int] = (400_000, 0, 600),
     fee: int = 23_000,
     archived: list[int] | None = None,
@@ -121,7 +123,7 @@ def resource_data(
     if archived is not None:
         listed = xdr.SorobanResourcesExtV0([xdr.Uint32(index) for index in archived])
         extension = xdr.SorobanTransactionDataExt(1, listed)
-    footprint = xdr.LedgerFootprint(read_only, read_write)
+    footprint = xdr.LedgerFootprint(list(read_only), list(read_write))
     resources = xdr.SorobanResources(footprint, *(xdr.Uint32(size) for size in sizes))
     return xdr.SorobanTransactionData(extension, resources, xdr.Int64(fee))
 

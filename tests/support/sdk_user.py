@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from stellar_sdk import (
-    Account,
     Asset,
     FeeBumpTransactionEnvelope,
     Keypair,
@@ -22,7 +21,9 @@ from stellar_sdk.soroban_rpc import (
     SimulateTransactionResponse,
 )
 
-from support.waiting import until_blocking
+from support.sdk_ledger_keys import resource_data
+from testing.contracts import call
+from testing.waiting import until_blocking
 
 _PATIENCE_S: Final = 30.0
 
@@ -57,7 +58,7 @@ class SdkUser:
     def extend(self, source: Keypair, key: stellar_xdr.LedgerKey) -> GetTransactionResponse:
         """Settle an extension of one entry's life by 100,000 ledgers from now."""
         envelope = self.build(source, ExtendFootprintTTL(extend_to=100_000))
-        envelope.transaction.soroban_data = footprint(read_only=[key])
+        envelope.transaction.soroban_data = resource_data(read_only=[key], sizes=(0, 0, 0), fee=0)
         prepared = self.server.prepare_transaction(envelope)
         prepared.sign(source)
         return self.settle(prepared)
@@ -90,43 +91,3 @@ class SdkUser:
         )
         assert simulated.results is not None, simulated.error
         return int(scval.from_int128(simulated.results[0].xdr))
-
-
-def call(
-    contract: str,
-    function: str,
-    arguments: list[stellar_xdr.SCVal],
-    auth: list[stellar_xdr.SorobanAuthorizationEntry] | None = None,
-) -> Operation:
-    """An operation that invokes a contract."""
-    builder = TransactionBuilder(_zero_account(), "none")
-    builder.append_invoke_contract_function_op(contract, function, arguments, auth)
-    return builder.operations[0]
-
-
-def deploy(asset: Asset) -> Operation:
-    """An operation that creates the asset's contract."""
-    builder = TransactionBuilder(_zero_account(), "none")
-    return builder.append_create_stellar_asset_contract_from_asset_op(asset).operations[0]
-
-
-def _zero_account() -> Account:
-    return Account(Keypair.from_raw_ed25519_public_key(bytes(32)).public_key, 0)
-
-
-def footprint(
-    *,
-    read_only: list[stellar_xdr.LedgerKey] | None = None,
-    read_write: list[stellar_xdr.LedgerKey] | None = None,
-) -> stellar_xdr.SorobanTransactionData:
-    """Soroban data that names entries and leaves every resource to the simulation."""
-    return stellar_xdr.SorobanTransactionData(
-        ext=stellar_xdr.SorobanTransactionDataExt(0),
-        resources=stellar_xdr.SorobanResources(
-            footprint=stellar_xdr.LedgerFootprint(read_only or [], read_write or []),
-            instructions=stellar_xdr.Uint32(0),
-            disk_read_bytes=stellar_xdr.Uint32(0),
-            write_bytes=stellar_xdr.Uint32(0),
-        ),
-        resource_fee=stellar_xdr.Int64(0),
-    )

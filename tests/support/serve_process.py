@@ -15,7 +15,7 @@ import msgspec
 
 from support.command import first_line, fork_farebox
 from support.payments import Json
-from support.waiting import until
+from testing.waiting import until
 
 SOURCES: Final = Path(__file__).parents[2] / "src"
 _START_S: Final = 60.0

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from farebox.web.connections import AllowedHosts, ConnectionLimits, OpenConnections
 from farebox.web.http_protocol import bounded_protocol
-from support.waiting import until
+from testing.waiting import until
 
 _MANY: Final = ConnectionLimits(1_000, 0)
 

@@ -12,8 +12,6 @@ import msgspec
 from stellar_sdk import Keypair, SorobanServer, TransactionBuilder, scval, xdr
 from stellar_sdk.auth import authorize_entry
 
-from e2e.contracts import return_value
-from e2e.owner_calls import Entry, Sign, sign_recorded
 from farebox.automation.authority.build_spec import build_spec
 from farebox.automation.authority.installation import (
     SessionContracts,
@@ -54,7 +52,10 @@ from support.contracts import wasm_of
 from support.ledger import Ledger
 from support.payments import Json
 from support.session_market import SessionMarket, deploy_alone, session_market
-from support.smart_accounts import sign_by_external, signer, tree_size
+from testing.contracts import return_value
+from testing.owner_calls import Sign, sign_recorded
+from testing.plan_specs import feed, payments, portfolio, purchase
+from testing.smart_accounts import Owner, external_signer
 
 SOLD: Final = 1_000
 LIFE: Final = 100_000  # ledgers that approvals and rules live
@@ -118,10 +119,7 @@ class SessionDesk:
 
     async def give(self, token: str, to: str, amount: int) -> None:
         """Transfer from the payer."""
-        parties = scval.to_address(self.payer.public_key), scval.to_address(to)
-        await self.world.ledger.invoke(
-            self.payer, token, "transfer", *parties, scval.to_int128(amount)
-        )
+        await self.world.ledger.give(self.payer, token, to, amount)
 
     async def set_price(self, token: str, price: int, *, age_s: int = 0) -> None:
         """Set the oracle's price of a token as of now, or earlier."""
@@ -135,56 +133,20 @@ class SessionDesk:
 
     def dca(self, **changes: object) -> Json:
         """Sell a thousand of the asset for coin, at half of it at least."""
-        return {
-            "venue": "soroswap",
-            "tokenIn": self.scene.asset,
-            "tokenOut": self.scene.native,
-            "amountIn": str(SOLD),
-            "slippageBps": 100,
-            "minRate": {"num": "1", "den": "2"},
-            **changes,
-        }
+        return purchase(self.scene.asset, self.scene.native, SOLD) | changes
 
     def feed(self, **changes: object) -> Json:
         """Feed the keeper with some of the asset."""
-        return {
-            "contract": self.keeper,
-            "function": "feed",
-            "args": [
-                {"type": "address", "value": "$account"},
-                {"type": "address", "value": self.scene.asset},
-                {"type": "i128", "value": str(SOLD)},
-            ],
-            "effects": {
-                "maxDebit": [{"token": self.scene.asset, "amount": str(SOLD)}],
-                "minCredit": [],
-            },
-            **changes,
-        }
+        return feed(self.keeper, self.scene.asset, SOLD) | changes
 
     def disbursement(self, **changes: object) -> Json:
         """Pay two accounts."""
-        legs = [
-            {"to": each.address, "amount": str(100 + number)}
-            for number, each in enumerate(self.scene.payees[:2])
-        ]
-        return {"token": self.scene.asset, "legs": legs, **changes}
+        payees = [each.address for each in self.scene.payees[:2]]
+        return payments(self.scene.asset, zip(payees, (100, 101), strict=True)) | changes
 
     def rebalance(self, **changes: object) -> Json:
         """Keep half in the asset, of which the payer has more."""
-        tokens = (self.scene.asset, self.scene.native)
-        return {
-            "assets": [
-                {"token": token, "weightBps": bps}
-                for token, bps in zip(tokens, (5_000, 5_000), strict=True)
-            ],
-            "driftBps": 100,
-            "maxTradePerRun": [{"token": token, "amount": str(SOLD)} for token in tokens],
-            "oracle": self.oracle,
-            "maxSlippageBps": 500,
-            "venue": "soroswap",
-            **changes,
-        }
+        return portfolio((self.scene.asset, self.scene.native), self.oracle, SOLD) | changes
 
     # plans
 
@@ -257,17 +219,17 @@ class SessionDesk:
         await self.installed(plan, mandate=mandate, until=until)
         return plan
 
-    async def smart_account(self, generation: str) -> "DeskAccount":
+    async def smart_account(self, generation: str) -> Owner:
         """A smart account with some of the asset, and its owner's key."""
         key, ledger = Keypair.random(), self.world.ledger
         verifier = self.at(ServiceContract.VERIFIER)
-        signers = scval.to_vec([signer(verifier, key)])
+        signers = scval.to_vec([external_signer(verifier, key)])
         code = wasm_of(f"smart_account_{generation}")
         address = await ledger.deploy(self.courier, code, signers)
         await self.give(self.scene.asset, address, 10 * SOLD)
-        return DeskAccount(generation, address, verifier, key)
+        return Owner(address, key, generation, verifier)
 
-    async def with_session(self, draft: PlanDraft, account: "DeskAccount") -> StoredPlan:
+    async def with_session(self, draft: PlanDraft, account: Owner) -> StoredPlan:
         """An active plan whose session its owner has installed with one signature."""
         raw, terms = draft.terms.session_spec, draft.terms
         assert raw is not None
@@ -276,7 +238,7 @@ class SessionDesk:
             *(self.at(each) for each in (_GUARD, _VERIFIER, _INSTALLER, _FACTORY))
         )
         tree = install_session(read_spec(raw), terms.policy_id, contracts, valid_until=until)
-        ids = await self.land_signed(tree, account.by_owner)
+        ids = await self.land_signed(tree, account.sign_entry)
         plan = await activate(self.world.database, draft, now=soon())
         rules = tuple(scval.from_uint32(each) for each in scval.from_vec(ids))
         await self.installed(plan, until=until, rule_ids=rules)
@@ -319,23 +281,6 @@ class SessionDesk:
         prepared.sign(keys)
         found = self.world.ledger._deliver(prepared)
         return return_value(found)
-
-
-@dataclass(frozen=True, slots=True)
-class DeskAccount:
-    """A smart account of a generation, with its owner's key as rule 0."""
-
-    generation: str
-    address: str
-    verifier: str
-    owner: Keypair
-
-    def by_owner(self, entry: Entry, until: int) -> Entry:
-        """Sign an entry with the owner's key, for every call in it."""
-        ids = [0] * tree_size(entry.root_invocation)
-        return sign_by_external(
-            entry, self.owner, ids, until, (self.generation, self.address, self.verifier)
-        )
 
 
 async def set_price(

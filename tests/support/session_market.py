@@ -80,8 +80,7 @@ async def _filled_pool(devnet: Devnet, ledger: Ledger) -> tuple[Address, Address
     payer = Keypair.from_secret(scene.payers[0].secret.reveal())
     tokens = (scene.asset, scene.native)
     pair = await _put(ledger, "pool", *map(scval.to_address, tokens))
-    parties = scval.to_address(payer.public_key), scval.to_address(pair)
     for token in tokens:
-        await ledger.invoke(payer, token, "transfer", *parties, scval.to_int128(_LIQUIDITY))
+        await ledger.give(payer, token, pair, _LIQUIDITY)
     await ledger.invoke(payer, pair, "sync")
     return pair, await _put(ledger, "router", scval.to_vec([scval.to_address(pair)]))

@@ -12,8 +12,9 @@ from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from farebox.x402.headers import encode_header
 from support import node_proxy
-from support.agent import REMOTE_URL, insert_resource
+from support.agent import REMOTE_URL
 from support.callers import bearer, create_key, send_request
+from support.listing_rows import SELLER
 from support.paid_gateway import WRAPPERS
 from support.payments import Draft
 from support.skill_calls import Json
@@ -28,9 +29,10 @@ from support.skill_performances import (
 from support.skill_stage import SkillStage
 from support.stage import key_of
 from support.upstream import answers, drops
-from support.waiting import until
 from support.wallet_payments import HashSigner, text_of
 from support.wallet_sign_in import add_signatures, new_session
+from testing.listing_row import insert_resource
+from testing.waiting import until
 
 NOWHERE: Final = "0" * 64
 NO_WRAPPER: Final = {"id": "wrp_" + "0" * 22}
@@ -101,7 +103,7 @@ def calling_silence(**more: str) -> Failure:
     async def make(stage: SkillStage) -> Failing:
         url = Secret(stage.shop.stage.environment["FAREBOX_DATABASE_URL"])
         async with Database(url, connections=1) as database, database.connection() as db:
-            await insert_resource(db, REMOTE_URL)
+            await insert_resource(db, REMOTE_URL, pay_to=SELLER)
         stage.shop.upstream.answer = drops()
         return Failing({"url": REMOTE_URL, **more}, {})
 

@@ -1,6 +1,5 @@
 """What plans of skills call on a network: a keeper, a market, an oracle and our own contracts."""
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -9,14 +8,11 @@ from typing import Final
 from stellar_sdk import Keypair, scval, xdr
 
 from farebox.kernel.networks import Network
-from support.command import run_farebox
 from support.contracts import wasm_of
 from support.ledger import Ledger
-from support.plan_service import TABLES
-from support.planted_secrets import plant_secret
+from support.plan_stage import TABLES, create_channels, operate, own_paymaster, until_paid_for
 from support.stage import NetworkStage, Stage, key_of, own_relayer
 from support.vault import VAULT_SETTING
-from support.waiting import until
 
 PRICE: Final = 10**14  # of both tokens, by the oracle
 RUN_PRICE: Final = 1_000  # on pubnet; runs cost nothing on testnet
@@ -46,8 +42,7 @@ async def deploy_market(network: NetworkStage) -> PlanMarket:
     oracle = await _put(ledger, owner, "price_feed")
     closed = int((await ledger.call("getLatestLedger"))["closeTime"])
     for token in tokens:
-        parties = scval.to_address(payer.public_key), scval.to_address(pair)
-        await ledger.invoke(payer, token, "transfer", *parties, scval.to_int128(_LIQUIDITY))
+        await ledger.give(payer, token, pair, _LIQUIDITY)
         asset = scval.to_vec([scval.to_symbol("Stellar"), scval.to_address(token)])
         price = scval.to_int128(PRICE), scval.to_uint64(closed)
         await ledger.invoke(owner, oracle, "set", asset, *price)
@@ -63,11 +58,8 @@ async def plan_settings(stage: Stage, markets: Mapping[Network, PlanMarket]) -> 
     """Settings of a service whose networks run plans in every mode; what they name is deployed."""
     made = await own_relayer(stage)
     for network, market in markets.items():
-        paymaster: Keypair = await stage.ledger(network).account()
-        plant_secret(paymaster.secret)
-        label = network.label.upper()
-        made[f"FAREBOX_PAYMASTER_SECRET_{label}"] = paymaster.secret
-        made[f"FAREBOX_SOROSWAP_ROUTER_{label}"] = market.router
+        made |= await own_paymaster(stage, network)
+        made[f"FAREBOX_SOROSWAP_ROUTER_{network.label.upper()}"] = market.router
     scene = stage.networks[Network.PUBNET].scene
     made |= {
         "FAREBOX_REVENUE_ACCOUNT_PUBNET": scene.payees[0].address,
@@ -81,29 +73,15 @@ async def plan_settings(stage: Stage, markets: Mapping[Network, PlanMarket]) -> 
 
 async def _deploy_own(stage: Stage, network: Network, settings: dict[str, str]) -> dict[str, str]:
     """Create the paymaster's channels and deploy our contracts, by the operator's commands."""
-    environment, on = stage.environment | settings | VAULT_SETTING, ("--network", network.label)
-    words = ("channels", "create", "--for", "automation", "--count", "3", *on)
-    await _operate(environment, *words)
-    named = await _operate(environment, "automation", "deploy", *on)
+    environment = stage.environment | settings | VAULT_SETTING
+    await create_channels(environment, 3, network)
+    named = await operate(environment, "automation", "deploy", "--network", network.label)
     return dict(line.split("=") for line in named.splitlines())
-
-
-async def _operate(environment: dict[str, str], *words: str) -> str:
-    ran = await asyncio.to_thread(run_farebox, *words, settings=environment)
-    assert ran.code == 0, ran.err
-    return ran.out
 
 
 @asynccontextmanager
 async def plans_end(stage: Stage) -> AsyncIterator[None]:
     """Wait until every network pays for runs; remove what plans wrote afterwards."""
-
-    async def is_paid_for() -> bool:
-        parts = (await stage.client.get("/health/ready")).json()["parts"]
-        reasons = [each for name in Network for each in parts[name.value].get("reasons", ())]
-        return not [each for each in reasons if each.startswith(("auto", "paym"))]
-
-    await until(is_paid_for)
+    await until_paid_for(stage.client, *Network)
     yield
-    for table in _TABLES:
-        await stage.query(f"DELETE FROM {table}")
+    await stage.delete_rows(*_TABLES)

@@ -12,7 +12,6 @@ from support.skill_plans import (
     RUNS,
     SKILLS,
     PlanSkill,
-    in_time,
     kept_plan,
     kept_planner,
     paid,
@@ -22,6 +21,7 @@ from support.skill_plans import (
     to_activate,
 )
 from support.skill_stage import SkillStage
+from testing.plan_specs import in_time
 
 NO_PLAN: Final = {"id": "auto_" + "0" * 22}
 _ELSEWHERE: Final = {"mandateId": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"}

@@ -12,14 +12,14 @@ from support.skill_plans import (
     Planner,
     PlanSkill,
     activated,
-    in_time,
     paid,
     plan_of,
     planner,
     proposed,
 )
 from support.skill_stage import SkillStage
-from support.waiting import until
+from testing.plan_specs import in_time
+from testing.waiting import until
 
 
 async def live(skill: PlanSkill, stage: SkillStage) -> None:

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from stellar_sdk import Keypair
@@ -16,6 +15,7 @@ from support.skill_market import PlanMarket
 from support.skill_stage import SkillStage
 from support.stage import key_of
 from support.wallet_sign_in import bearer, new_session
+from testing.plan_specs import in_time, payments, portfolio, purchase, upkeep
 
 RUNS: Final = 2
 SOLD: Final = 1_000
@@ -41,68 +41,38 @@ class Planner:
     headers: dict[str, str]
 
 
-def in_time(**delta: float) -> str:
-    """A moment from now, as JSON has it."""
-    return (datetime.now(UTC) + timedelta(**delta)).isoformat().replace("+00:00", "Z")
-
-
-def _call(stage: SkillStage, market: PlanMarket) -> Json:
-    del stage
-    return {"contract": market.keeper, "autolayer": True, "effects": {}}
-
-
-def _dca(stage: SkillStage, market: PlanMarket) -> Json:
-    del market
-    return {
-        "venue": "soroswap",
-        "tokenIn": stage.scene.asset,
-        "tokenOut": stage.scene.native,
-        "amountIn": str(SOLD),
-        "slippageBps": 100,
-        "minRate": {"num": "1", "den": "2"},
-    }
-
-
-def _rebalance(stage: SkillStage, market: PlanMarket) -> Json:
-    tokens = (stage.scene.asset, stage.scene.native)
-    return {
-        "assets": [{"token": token, "weightBps": 5_000} for token in tokens],
-        "driftBps": 100,
-        "maxTradePerRun": [{"token": token, "amount": str(SOLD)} for token in tokens],
-        "oracle": market.oracle,
-        "maxSlippageBps": 500,
-        "venue": "soroswap",
-    }
-
-
-def _disbursement(stage: SkillStage, market: PlanMarket) -> Json:
-    del market
-    legs = [{"to": each.address, "amount": "100"} for each in stage.scene.payees[:2]]
-    return {"token": stage.scene.asset, "legs": legs}
-
-
 _TOO_MUCH: Final = str(10**15)  # more than anybody holds
 SKILLS: Final = (
     PlanSkill(
         "automation-contract-call",
         "contract_call",
         "open",
-        _call,
+        lambda _, market: upkeep(market.keeper),
         lambda _, market: {"contract": market.faulty},
     ),
-    PlanSkill("automation-dca", "dca", "mandate", _dca, lambda *_: {"amountIn": _TOO_MUCH}),
+    PlanSkill(
+        "automation-dca",
+        "dca",
+        "mandate",
+        lambda stage, _: purchase(stage.scene.asset, stage.scene.native, SOLD),
+        lambda *_: {"amountIn": _TOO_MUCH},
+    ),
     PlanSkill(
         "automation-disbursement",
         "disbursement",
         "presigned",
-        _disbursement,
+        lambda stage, _: payments(
+            stage.scene.asset, [(each.address, 100) for each in stage.scene.payees[:2]]
+        ),
         lambda stage, _: {"legs": [{"to": stage.scene.payees[0].address, "amount": _TOO_MUCH}]},
     ),
     PlanSkill(
         "automation-rebalance",
         "rebalance",
         "mandate",
-        _rebalance,
+        lambda stage, market: portfolio(
+            (stage.scene.asset, stage.scene.native), market.oracle, SOLD
+        ),
         lambda _, market: {"oracle": market.keeper},
     ),
 )

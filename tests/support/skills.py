@@ -37,24 +37,26 @@ def small_spec(slug: str, version: str = "1.0.0", **members: Any) -> Json:
 
 def changed(spec: Json, path: str, value: object) -> Json:
     """Return a copy with the member at a path such as `actions/0/errors` replaced."""
-    whole = copy.deepcopy(spec)
-    *steps, last = path.split("/")
-    place: Any = whole
-    for step in steps:
-        place = place[int(step) if isinstance(place, list) else step]
-    place[int(last) if isinstance(place, list) else last] = value
+    whole, place, last = _at(spec, path)
+    place[last] = value
     return whole
 
 
 def without(spec: Json, path: str) -> Json:
     """Return a copy without the member at a path."""
+    whole, place, last = _at(spec, path)
+    del place[last]
+    return whole
+
+
+def _at(spec: Json, path: str) -> tuple[Json, Any, str | int]:
+    """A copy, and the place of a member in it."""
     whole = copy.deepcopy(spec)
     *steps, last = path.split("/")
     place: Any = whole
     for step in steps:
         place = place[int(step) if isinstance(place, list) else step]
-    del place[int(last) if isinstance(place, list) else last]
-    return whole
+    return whole, place, int(last) if isinstance(place, list) else last
 
 
 def file_of(spec: Json) -> dict[str, bytes]:

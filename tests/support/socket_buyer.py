@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from farebox.storage.pool import Database
 from support.gateway import GatewayBench, sent, signature
 from support.serving import serving
-from support.waiting import until
+from testing.waiting import until
 
 _WITHIN_S: Final = 20.0
 _LAST_CHUNK: Final = b"0\r\n\r\n"

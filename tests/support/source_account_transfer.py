@@ -1,9 +1,12 @@
 """A token transfer whose payer is the transaction's own source; it needs no facilitator."""
 
-from stellar_sdk import Account, TransactionBuilder, TransactionEnvelope, scval, xdr
+from stellar_sdk import Account, TransactionBuilder, TransactionEnvelope, scval
 
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Scene
+from testing.contract_calls import address, invocation
+from testing.contract_calls import transfer as contract_transfer
+from testing.entries import Credentials, unsigned_entry
 
 
 def transfer(
@@ -16,20 +19,12 @@ def transfer(
         scval.to_address(payee.address),
         scval.to_int128(1_000),
     ]
-    call = xdr.InvokeContractArgs(
-        scval.to_address(scene.asset).address,  # type: ignore[arg-type] # of this arm it is one
-        xdr.SCSymbol(b"transfer"),
-        arguments,
-    )
-    entry = xdr.SorobanAuthorizationEntry(
-        xdr.SorobanCredentials(xdr.SorobanCredentialsType.SOROBAN_CREDENTIALS_SOURCE_ACCOUNT),
-        xdr.SorobanAuthorizedInvocation(
-            xdr.SorobanAuthorizedFunction(
-                xdr.SorobanAuthorizedFunctionType.SOROBAN_AUTHORIZED_FUNCTION_TYPE_CONTRACT_FN,
-                contract_fn=call,
-            ),
-            [],
-        ),
+    entry = unsigned_entry(
+        invocation(contract_transfer(scene.asset, payer.address, payee.address, 1_000)),
+        address(payer.address),
+        nonce=0,
+        expires_at_ledger=0,
+        kind=Credentials.SOURCE_ACCOUNT,
     )
     builder = TransactionBuilder(
         Account(payer.address, sequence - 1), Network.TESTNET.passphrase, base_fee=100

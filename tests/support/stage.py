@@ -20,8 +20,9 @@ from support.ledger import Ledger
 from support.node_proxy import NodeProxy
 from support.payments import Draft, Json
 from support.planted_secrets import plant_secret
-from support.waiting import until
 from support.wallet_sign_in import SERVER
+from testing.database import connected
+from testing.waiting import until
 
 KEPT: Final = ConnectionCache()  # closed with the stage's database
 HASH: Final = re.compile(r"[0-9a-f]{64}\Z")
@@ -216,13 +217,10 @@ class Stage:
     @contextlib.asynccontextmanager
     async def locked(self, table: str) -> AsyncIterator[None]:
         """Lock a table of the service's database: other statements on it wait."""
-        db = await asyncpg.connect(self.environment["FAREBOX_DATABASE_URL"])
-        try:
-            async with db.transaction():
-                await db.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-                yield
-        finally:
-            await db.close()
+        url = self.environment["FAREBOX_DATABASE_URL"]
+        async with connected(url) as db, db.transaction():
+            await db.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+            yield
 
 
 def key_of(party: Party) -> Keypair:

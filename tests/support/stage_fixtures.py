@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-import asyncpg
 import pytest
 
 from farebox.app.logging import configure_logging, open_log
@@ -38,6 +37,7 @@ from support.stage import (
 )
 from support.upstream import answers
 from support.wasm import announcing_account, silent_account, spending_account
+from testing.database import create_database, drop_database
 
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 Networks = dict[Network, NetworkStage]
@@ -48,23 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "case(id): the adversarial case that this test answers")
 
 
-async def _create_database(server: EmbeddedPostgres, template: str, name: str) -> str:
-    url = server.url.reveal()
-    connection = await asyncpg.connect(url)
-    try:
-        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-    finally:
-        await connection.close()
-    return url.replace("/postgres?", f"/{name}?")
-
-
 @pytest.fixture(scope="session")
 async def stage_database(
     postgres_server: EmbeddedPostgres, postgres_template: str
 ) -> AsyncIterator[str]:
     """A migrated database that only staged services use."""
     async with KEPT:
-        yield await _create_database(postgres_server, postgres_template, DATABASE)
+        how = f"TEMPLATE {postgres_template}"
+        yield (await create_database(postgres_server.url, DATABASE, how)).reveal()
 
 
 @pytest.fixture(scope="module")
@@ -76,15 +67,12 @@ async def module_database(
     A row that such a service leaves would keep services with other settings from starting.
     """
     name = f"farebox_{os.urandom(6).hex()}"
-    url = await _create_database(postgres_server, postgres_template, name)
+    how = f"TEMPLATE {postgres_template}"
+    url = (await create_database(postgres_server.url, name, how)).reveal()
     yield url
     await check_database_at(url)
     KEPT.forget(url)
-    connection = await asyncpg.connect(postgres_server.url.reveal())
-    try:
-        await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    finally:
-        await connection.close()
+    await drop_database(postgres_server.url, name)
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from stellar_sdk import Keypair, TransactionEnvelope, xdr
 from stellar_sdk.auth import build_authorization_preimage
 
 from farebox.kernel.networks import Network
-from support.contract_calls import ZERO_ACCOUNT, invocation, nested_vector, transfer
-from support.entries import Credentials
 from support.envelopes import call_operation, fee_bumped, sealed, spliced, transaction, version_0
 from support.payments import Draft, encoded
+from testing.contract_calls import ZERO_ACCOUNT, invocation, nested_vector, transfer
+from testing.entries import Credentials
 
 ASSET = "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
 

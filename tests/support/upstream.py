@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from support.waiting import until
+from testing.servers import listening
+from testing.waiting import until
 
 Answer: TypeAlias = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
@@ -120,12 +121,8 @@ async def upstream(tls: ssl.SSLContext | None, answer: Answer) -> AsyncIterator[
     served = Upstream(answer)
     if tls is not None:
         tls.sni_callback = lambda _object, name, _context: served.names.append(name)
-    server = await asyncio.start_server(served.serve, "127.0.0.1", 0, ssl=tls)
-    served.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening(served.serve, tls=tls) as served.port:
         yield served
-    finally:
-        server.close()
 
 
 async def _request(reader: asyncio.StreamReader) -> bytes:

@@ -1,12 +1,12 @@
 """The web-auth contract on a ledger, and the signing of a wallet by the SDK."""
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from stellar_sdk import Address, Keypair, scval, xdr
-from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+from stellar_sdk import Keypair, xdr
+from stellar_sdk.auth import authorize_entry
 
 from farebox.accounts.contract_challenge import WebAuthContract, WebAuthDomain
 from farebox.kernel.addresses import parse_account, parse_contract
@@ -14,6 +14,7 @@ from farebox.kernel.networks import Network
 from farebox.stellar.signers import SigningAccount, parse_secret_seed
 from support.contracts import wasm_of
 from support.ledger import Ledger
+from testing.entries import Signature, address_of, in_bytes, last_ledger
 
 HOME: Final = "farebox.example"
 WEB_AUTH: Final = "api.farebox.example"
@@ -63,13 +64,6 @@ def document_of(entries: Entries) -> str:
     return xdr.SorobanAuthorizationEntries(entries).to_xdr()
 
 
-def address_of(entry: xdr.SorobanAuthorizationEntry) -> str:
-    """Return the account that authorizes with an entry."""
-    credentials = entry.credentials.address
-    assert credentials is not None
-    return Address.from_xdr_sc_address(credentials.address).address
-
-
 def sign_challenge(
     document: str, account: str, key: Keypair, network: Network, *, until: int | None = None
 ) -> str:
@@ -77,27 +71,22 @@ def sign_challenge(
 
     `until` is the last ledger of its validity; None: the one of the entry.
     """
-
-    def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
-        return scval.to_bytes(key.sign(authorization_payload_hash(preimage)))
-
-    return _signed(document, account, sign, network, until)
+    return _signed(document, account, in_bytes(key), network, until)
 
 
 def _signed(
     document: str,
     account: str,
-    sign: Callable[[xdr.HashIDPreimage], xdr.SCVal],
+    sign: Signature,
     network: Network,
     until: int | None,
 ) -> str:
     entries = entries_of(document)
     for at, entry in enumerate(entries):
         if address_of(entry) == account:
-            credentials = entry.credentials.address
-            assert credentials is not None
-            ledger = until or credentials.signature_expiration_ledger.uint32
-            entries[at] = authorize_entry(entry, sign, ledger, network.passphrase)
+            entries[at] = authorize_entry(
+                entry, sign, until or last_ledger(entry), network.passphrase
+            )
     return document_of(entries)
 
 

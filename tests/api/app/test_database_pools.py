@@ -7,7 +7,7 @@ import pytest
 from farebox.app import database_pools
 from support.asgi import Answer
 from support.stage import Stage, own_relayer, service
-from support.waiting import until
+from testing.waiting import until
 
 FEW_READS = {"FAREBOX_DATABASE_CONNECTIONS_READS": "2"}
 BROWSE = "/discovery/resources"

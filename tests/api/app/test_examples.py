@@ -45,13 +45,13 @@ from support.payment_headers import receipt
 from support.payments import Json, wrapper
 from support.plan_service import AUTOMATIONS, PlanService, plan_service
 from support.planted_secrets import plant_secret
-from support.proposing_stage import in_time
 from support.serving import serving
 from support.stage import Stage, environment_for, key_of
 from support.stage_fixtures import Networks
 from support.upstream import answers, upstream
 from support.wallet_payments import HashSigner, prepare, text_of
 from support.wallet_sign_in import add_signatures
+from testing.plan_specs import in_time
 
 ADDRESS: Final = re.compile(r"\b[GC][A-Z2-7]{55}\b")
 CUT: Final = "…"  # of a text that is made for each request: an envelope, an entry, a signature

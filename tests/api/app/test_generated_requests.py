@@ -27,15 +27,14 @@ from farebox.stellar.asset_contract import usdc_contract
 from farebox.storage.pool import Database
 from support.asgi import AsgiClient
 from support.callers import OPERATOR_SETTING, sign_in_wallet
-from support.command import run_farebox
 from support.paid_gateway import PaidGateway, gateway_path, shared_gateway
-from support.plan_service import is_paid_for
+from support.plan_stage import create_channels, until_paid_for
 from support.planted_secrets import plant_secret
 from support.serving import serving
 from support.stage import Stage, environment_for
 from support.stage_fixtures import Networks
-from support.waiting import until
 from support.web_auth import web_auth
+from testing.waiting import until
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the generator's own, about what it leaves out
 API: Final = "/v1/openapi.json"
@@ -107,10 +106,8 @@ async def _feature_settings(stage: Stage) -> dict[str, str]:
 
 async def _fund_runs(shop: PaidGateway) -> None:
     """Make the channels of automation, and wait until plans can be proposed."""
-    words = ("channels", "create", "--for", "automation", "--count", "2", "--network", "testnet")
-    made = await asyncio.to_thread(run_farebox, *words, settings=shop.stage.environment)
-    assert made.code == 0, made.err
-    await until(lambda: is_paid_for(shop.client), within_s=60)
+    await create_channels(shop.stage.environment, 2)
+    await until_paid_for(shop.client, within_s=60)
 
 
 async def _list_prices(shop: PaidGateway) -> None:

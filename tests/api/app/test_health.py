@@ -13,7 +13,7 @@ from farebox.kernel.errors import Outage
 from support.manual_clock import ManualClock
 from support.routes import RoutedApp
 from support.serving import exchange, serving
-from support.waiting import until
+from testing.waiting import until
 
 GET_READY = b"GET /health/ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 

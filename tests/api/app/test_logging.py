@@ -24,6 +24,7 @@ from farebox.kernel.secret import Secret
 from farebox.web.request_body import read_body
 from farebox.web.request_context import context_of
 from support.asgi import AsgiClient
+from support.recording_log import log_file
 from support.routes import endpoint
 from support.serving import exchange, serving
 
@@ -41,16 +42,8 @@ PLANTED = {
 @pytest.fixture
 def log_path(tmp_path: Path) -> Iterator[Path]:
     """A log file that everything is written to, until the test ends."""
-    root = logging.getLogger()
-    kept = (list(root.handlers), root.level, structlog.get_config())
-    path = tmp_path / "logs" / "farebox.log"
-    descriptor = open_log(path)
-    configure_logging(LogLevel.DEBUG, descriptor)
-    yield path
-    logging.captureWarnings(capture=False)
-    root.handlers, root.level = kept[0], kept[1]
-    structlog.configure(**kept[2])
-    os.close(descriptor)
+    with log_file(tmp_path / "logs" / "farebox.log") as path:
+        yield path
 
 
 def _text(path: Path) -> str:

@@ -19,7 +19,7 @@ from farebox.x402.reasons import Reason
 from support.asgi import AsgiClient, started
 from support.command import run_farebox
 from support.stage import Stage, own_relayer, until_ready
-from support.waiting import until
+from testing.waiting import until
 
 PAUSE_S: Final = 0.1  # the longest pause of a loop here: shorter ones use the whole processor
 LOOKS: Final = 3

@@ -5,16 +5,14 @@ import base64
 import json
 from typing import Any
 
-from stellar_sdk import Keypair, scval
+from stellar_sdk import Keypair
 
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
-from farebox.automation.plans.proposal_store import lock_plan
 from farebox.automation.plans.stored_plan import StoredPlan
-from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.clock import SystemClock
 from support import node_proxy
 from support.asgi import Answer
-from support.automation import RUNS
+from support.automation import RUNS, move
 from support.callers import send_request, sign_in_wallet
 from support.paid_plans import (
     NET,
@@ -27,7 +25,7 @@ from support.paid_plans import (
 )
 from support.payment_headers import receipt, required
 from support.stage import HASH, Stage, key_of
-from support.waiting import until
+from testing.waiting import until
 
 TOTAL = RUNS * PRICE
 PENDING, PAID = ProposalState.PAYMENT_PENDING, ProposalState.PAID
@@ -40,16 +38,6 @@ def code_of(answer: Answer) -> tuple[int, str]:
 async def state_of(shop: PaidPlans, plan: StoredPlan) -> tuple[ProposalState, int]:
     found = await shop.read(plan)
     return found.state, found.counters.runs_credited
-
-
-async def move(
-    shop: PaidPlans, plan: StoredPlan, trigger: ProposalTrigger, **facts: Any
-) -> StoredPlan:
-    async with shop.database.transaction() as db:
-        locked = await lock_plan(db, plan.terms.id)
-        assert locked is not None
-        now = SystemClock().now()
-        return await move_plan(db, locked, trigger, ProposalFacts(**facts), now=now)
 
 
 async def test_offer_names_price_network_route_and_identifier(shop: PaidPlans) -> None:
@@ -261,7 +249,9 @@ async def test_unused_runs_are_credit_of_the_next_plan(shop: PaidPlans) -> None:
     plan = await shop.propose()
     assert (await shop.buy(plan, body={"runs": 4})).status == 200
     assert await shop.credits() == []
-    await move(shop, plan, ProposalTrigger.CANCEL)
+    await move(
+        shop.database, plan, ProposalTrigger.CANCEL, ProposalFacts(), now=SystemClock().now()
+    )
     assert await shop.credits() == [
         {"network": NET.value, "asset": shop.scene.asset, "amount": str(4 * PRICE)}
     ]
@@ -337,9 +327,7 @@ async def test_payment_that_failed_on_the_ledger_has_a_receipt_and_a_new_quote(
 async def _empty(shop: PaidPlans, key: Keypair) -> None:
     ledger, asset = shop.stage.ledger(), shop.scene.asset
     held = await ledger.balance(asset, key.public_key)
-    to = scval.to_address(shop.scene.payees[1].address)
-    amount = scval.to_int128(held)
-    await ledger.invoke(key, asset, "transfer", scval.to_address(key.public_key), to, amount)
+    await ledger.give(key, asset, shop.scene.payees[1].address, held)
 
 
 async def test_payer_without_funds_is_offered_the_same_quote(shop: PaidPlans) -> None:

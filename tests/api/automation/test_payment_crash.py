@@ -13,7 +13,7 @@ from support.paid_plans import PRICE, paid_plans, path_of
 from support.payments import Json
 from support.serve_process import ServeProcess
 from support.stage import Stage, own_relayer
-from support.waiting import until
+from testing.waiting import until
 
 
 async def test_loop_credits_exactly_once_what_a_killed_process_had_sent(stage: Stage) -> None:

@@ -15,7 +15,7 @@ from support.plan_service import AUTOMATIONS, PlanService
 from support.presigned_plans import Leg
 from support.stage import key_of
 from support.table_rows import in_row
-from support.waiting import until
+from testing.waiting import until
 
 
 async def code(plans: PlanService, owner: Wallet, plan: StoredPlan, verb: str) -> str:

@@ -19,7 +19,7 @@ from support.callers import Wallet
 from support.plan_service import AUTOMATIONS, PlanService
 from support.presigned_plans import AMOUNT, Leg
 from support.stage import key_of
-from support.waiting import until
+from testing.waiting import until
 
 INVALID = (
     "after=-1",

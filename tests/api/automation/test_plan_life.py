@@ -15,8 +15,9 @@ from farebox.stellar.auth_entries import signature_verifies
 from support.callers import Wallet
 from support.plan_service import PlanService, sign_entry
 from support.presigned_plans import AMOUNT, Leg
-from support.proposing_stage import in_time, payroll
+from support.proposing_stage import payroll
 from support.stage import key_of
+from testing.plan_specs import in_time
 
 
 async def test_open_plan_lives_over_http(plans: PlanService) -> None:

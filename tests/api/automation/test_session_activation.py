@@ -10,10 +10,6 @@ import pytest
 from stellar_sdk import Keypair, scval
 from stellar_sdk.auth import authorize_entry
 
-from e2e.owner_calls import Entry
-from farebox.automation.plans import proposal_store
-from farebox.automation.plans.proposal_state import ProposalFacts, ProposalTrigger
-from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.networks import Network
 from support.callers import Wallet
 from support.command import run_farebox
@@ -21,7 +17,8 @@ from support.plan_service import PlanService, plan_service
 from support.promises import promise
 from support.stage import Stage, environment_for, key_of, own_relayer
 from support.stage_fixtures import Networks
-from support.waiting import until
+from testing.owner_calls import Entry
+from testing.waiting import until
 
 AMOUNT = 1_000
 
@@ -68,16 +65,6 @@ def body(account: str, keeper: str, asset: str) -> dict[str, Any]:
     }
 
 
-async def waive(service: PlanService, proposal_id: str) -> None:
-    """The runs cost nothing on this network."""
-    async with service.database.transaction() as db:
-        plan = await proposal_store.lock_plan(db, proposal_id)
-        assert plan is not None
-        free = ProposalFacts(price_is_zero=True)
-        now = datetime.now(UTC)
-        await move_plan(db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=now, credited=2)
-
-
 @promise("automation:session-material")
 async def test_call_that_takes_a_token_is_proposed_signed_and_run(service: PlanService) -> None:
     """One by entries that are signed ahead, and one by a mandate, which is closed then.
@@ -110,7 +97,7 @@ async def activate_mandate(
     assert session["mode"] == "mandate"
     assert [each["isAudited"] for each in session["contracts"]] == [False, False]
     assert made.json()["preflight"]["ok"], made.json()["preflight"]
-    await waive(service, proposal["id"])
+    await service.pay_for(proposal["id"], runs=2)
 
     (issued,) = session["install"]["entries"]
     entry = authorize_entry(
@@ -146,7 +133,7 @@ async def activate_entries(service: PlanService, payer: Keypair, keeper: str, as
     made = await service.call(wallet, "POST", "", asked)
     assert made.status == 201, made.body
     proposal, session = made.json()["proposal"], made.json()["session"]
-    await waive(service, proposal["id"])
+    await service.pay_for(proposal["id"], runs=2)
     entries = [
         authorize_entry(
             Entry.from_xdr(each["entryXdr"]),

@@ -8,14 +8,13 @@ from stellar_sdk import Keypair
 from farebox.automation.authority.stored_calls import encode_calls
 from farebox.automation.plan_window import PlanWindow
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
-from farebox.automation.plans.proposal_store import lock_plan
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.schedules.schedule import OnceSchedule
 from farebox.kernel.addresses import Address
-from support.automation import open_calls
+from support.automation import lock, open_calls
 from support.paid_plans import PaidPlans, paid_plans
-from support.plan_service import faulty_keeper
+from support.plan_stage import faulty_keeper
 from support.presigned_plans import Leg, calls_of
 from support.stage import Stage
 from support.table_rows import in_row
@@ -107,8 +106,7 @@ async def test_runs_without_a_price_are_credited_without_a_signature_unless_they
         assert answer.json()["payment"]["payTo"] is None
         assert answer.json()["proposal"]["status"] == "paid"
         async with shop.database.transaction() as db:
-            locked = await lock_plan(db, plan.terms.id)
-            assert locked is not None
+            locked = await lock(db, plan.terms.id)
             facts, now = ProposalFacts(), datetime.now(UTC)
             await move_plan(db, locked, ProposalTrigger.CANCEL, facts, now=now)
         assert await shop.credits() == [], "what cost nothing is no credit"

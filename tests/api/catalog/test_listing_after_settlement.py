@@ -7,7 +7,7 @@ from support.journal_rows import http_bazaar, tool_bazaar
 from support.listing_requests import new_url, settle_with_listing_status, with_resource
 from support.promises import case, promise
 from support.stage import Stage, key_of
-from support.waiting import until
+from testing.waiting import until
 
 
 async def shown(stage: Stage, pay_to: str, url: str) -> dict[str, Any]:

@@ -28,12 +28,12 @@ from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient
 from support.discovery import SELLER, http_info, schema_of, tool_info
+from support.listings import no_gateway
 from support.manual_clock import ManualClock
 from support.outbound import URL, seller
 from support.routes import RoutedApp
 from support.stage import Stage, service
 from support.upstream import answers
-from support.wrapper_listings import no_gateway
 
 ASSET: Final = Address("CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA")
 CITY: Final = "https://api.weather.example/v1/paris"

@@ -22,7 +22,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.command import DEADLINE_S, first_line, fork_farebox, run_farebox, start_farebox
 from support.promises import case
-from support.waiting import until_blocking
+from testing.waiting import until_blocking
 
 RELAYER = Keypair.random().secret
 

@@ -11,7 +11,7 @@ from farebox.kernel.networks import Network
 from support import node_proxy
 from support.accounts import Multisig
 from support.asgi import Answer
-from support.contracts import FUNDS, TokenBehaviour, Wallet, move, sha256_of, token
+from support.contracts import FUNDS, TokenBehaviour, Wallet, sha256_of, token
 from support.payments import Json
 from support.promises import case
 from support.stage import NetworkStage, Stage, key_of
@@ -185,7 +185,7 @@ async def test_contract_address_that_holds_tokens_without_a_contract_is_shown(
     own = stage.networks[_TESTNET]
     nowhere = StrKey.encode_contract(Keypair.random().raw_public_key())
     assert code_of(await ask(stage, nowhere)) == "account_not_found"
-    await move(own, own.scene.asset, key_of(own.scene.payers[2]), nowhere, FUNDS)
+    await own.ledger.give(key_of(own.scene.payers[2]), own.scene.asset, nowhere, FUNDS)
     account = await read(stage, nowhere)
     assert (account["exists"], "contract" in account) == (False, False)
     assert balance_of(account, own.scene.asset)["balance"] == str(FUNDS)

@@ -11,7 +11,7 @@ from support.asgi import AsgiClient
 from support.payments import Json
 from support.promises import case
 from support.stage import Stage, own_relayer, service
-from support.waiting import until
+from testing.waiting import until
 
 PATH: Final = "/v1/networks"
 USDC: Final = {

@@ -11,7 +11,7 @@ from support.payments import Json
 from support.promises import promise
 from support.serve_process import ForkedServeProcess
 from support.stage import Stage, own_relayer
-from support.waiting import until
+from testing.waiting import until
 
 SEND: Final = "sendTransaction"
 _LIFE_LEDGERS: Final = 700  # more than two minutes

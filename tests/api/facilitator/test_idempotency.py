@@ -20,7 +20,7 @@ from support import node_proxy
 from support.asgi import Answer, AsgiClient, ClientDisconnected, started
 from support.payments import Draft, Json
 from support.stage import Stage, service, until_ready
-from support.waiting import until
+from testing.waiting import until
 
 KEY: Final = "order-4711"
 SEND: Final = "sendTransaction"

@@ -22,7 +22,7 @@ from support import node_proxy
 from support.payments import Draft
 from support.promises import promise
 from support.stage import Stage, environment_for, own_relayer, service, until_ready
-from support.waiting import until
+from testing.waiting import until
 
 RPC: Final = ("getLatestLedger", "simulateTransaction", "getNetwork", "getVersionInfo", "getHealth")
 

@@ -10,7 +10,7 @@ from support import node_proxy
 from support.payments import Draft, Json
 from support.promises import case
 from support.stage import Stage, key_of, service
-from support.waiting import until
+from testing.waiting import until
 
 ID: Final = "pay_7d5d747be160e280504c099d984bcfe0"
 SEND: Final = "sendTransaction"

@@ -11,7 +11,7 @@ from support import node_proxy
 from support.payments import Draft, Json
 from support.promises import promise
 from support.stage import HASH, Stage, service
-from support.waiting import until
+from testing.waiting import until
 
 SEND: Final = "sendTransaction"
 GET: Final = "getTransaction"

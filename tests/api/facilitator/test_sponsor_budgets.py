@@ -16,8 +16,8 @@ from support.asgi import AsgiClient
 from support.command import Ran, run_farebox
 from support.promises import promise
 from support.stage import Stage, own_relayer, service, until_ready
-from support.waiting import until
 from support.wallet_sign_in import bearer, new_session
+from testing.waiting import until
 
 TESTNET = Network.TESTNET.value
 

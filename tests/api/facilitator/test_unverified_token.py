@@ -8,7 +8,7 @@ from support import node_proxy
 from support.contracts import token
 from support.payments import Draft, Json
 from support.stage import Stage
-from support.waiting import until
+from testing.waiting import until
 
 MARK: Final = {"warnings": ["token_unverified"]}
 

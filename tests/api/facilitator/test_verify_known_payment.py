@@ -11,7 +11,7 @@ from support.asgi import AsgiClient
 from support.payments import Json
 from support.stage import Stage, environment_for, own_relayer, service
 from support.stage_fixtures import Networks
-from support.waiting import until
+from testing.waiting import until
 
 SIMULATE: Final = "simulateTransaction"
 

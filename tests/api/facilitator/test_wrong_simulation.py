@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from stellar_sdk import Keypair, scval
+from stellar_sdk import Keypair
 
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc_nodes import AGREEMENTS
@@ -29,8 +29,7 @@ async def _spent(stage: Stage) -> Draft:
 
 async def _empty(stage: Stage, key: Keypair, draft: Draft) -> None:
     held = await stage.ledger().balance(draft.asset, key.public_key)
-    parties = (scval.to_address(key.public_key), scval.to_address(draft.pay_to))
-    await stage.ledger().invoke(key, draft.asset, "transfer", *parties, scval.to_int128(held))
+    await stage.ledger().give(key, draft.asset, draft.pay_to, held)
 
 
 @promise("settle:verifies-again")

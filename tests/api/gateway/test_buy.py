@@ -19,7 +19,7 @@ from support.paid_gateway import (
 from support.payment_headers import receipt, required
 from support.stage import Stage
 from support.upstream import answers
-from support.waiting import until
+from testing.waiting import until
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from support.asgi import AsgiClient
 from support.paid_gateway import ORIGIN, PaidGateway, gateway_path
 from support.payments import Json
 from support.stage import service
-from support.waiting import until
+from testing.waiting import until
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from farebox.kernel.networks import Network
 from farebox.stellar.asset_contract import usdc_contract
 from support.paid_gateway import ORIGIN, PaidGateway, gateway_path
 from support.upstream import answers
-from support.waiting import until
+from testing.waiting import until
 
 BOTH = ("/openapi.json", "/.well-known/x402")
 

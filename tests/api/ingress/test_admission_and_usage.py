@@ -25,7 +25,7 @@ from support.key_required import (
 )
 from support.promises import promise
 from support.stage import Stage, own_relayer, service
-from support.waiting import until
+from testing.waiting import until
 
 NOWHERE: Final = "postgresql://farebox@127.0.0.1:1/farebox"
 

@@ -13,7 +13,7 @@ from support.agent import Agent
 from support.paid_gateway import PaidGateway
 from support.serving import serving
 from support.upstream import GatedUpstream
-from support.waiting import until
+from testing.waiting import until
 
 INTERIM: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 SUNNY: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsunny"

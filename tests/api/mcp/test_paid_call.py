@@ -16,12 +16,13 @@ from farebox.mcp.search_services import SearchServices
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 from support import node_proxy
-from support.agent import REMOTE_URL, Agent, insert_resource
+from support.agent import REMOTE_URL, Agent
 from support.listing_rows import SELLER as LISTED_SELLER
 from support.paid_gateway import PaidGateway, signature
 from support.promises import case, promise
 from support.upstream import answers, drops
-from support.waiting import until
+from testing.listing_row import insert_resource
+from testing.waiting import until
 
 Json = dict[str, Any]
 
@@ -59,7 +60,7 @@ async def shop(shared_shop: PaidGateway) -> PaidGateway:
 async def listed(catalog: Database) -> Database:
     """The service's database, with a seller of the internet listed."""
     async with catalog.connection() as db:
-        await insert_resource(db, REMOTE_URL)
+        await insert_resource(db, REMOTE_URL, pay_to=LISTED_SELLER)
     return catalog
 
 

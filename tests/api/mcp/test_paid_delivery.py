@@ -10,7 +10,7 @@ from support.agent import Agent
 from support.asgi import ClientDisconnected
 from support.paid_gateway import PaidGateway
 from support.upstream import GatedUpstream, answers, says
-from support.waiting import until
+from testing.waiting import until
 
 Json = dict[str, Any]
 LARGE = b"x" * (MAX_RESPONSE_BYTES + 1)

@@ -10,8 +10,6 @@ import pytest
 from stellar_sdk import Keypair, MuxedAccount, scval, xdr
 
 from farebox.kernel.networks import Network
-from support.contract_calls import address, invocation, transfer
-from support.entries import Credentials, unsigned_entry
 from support.payments import Json
 from support.planted_secrets import plant_secret
 from support.promises import case, promise
@@ -26,6 +24,8 @@ from support.wallet_payments import (
     prepare,
     text_of,
 )
+from testing.contract_calls import address, invocation, transfer
+from testing.entries import Credentials, unsigned_entry
 
 _PAYLOAD: Final = "invalid_exact_stellar_payload_"
 MUXED: Final = MuxedAccount(Keypair.random().public_key, 5).account_muxed

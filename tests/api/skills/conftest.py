@@ -16,9 +16,9 @@ from support.skill_stage import SkillStage
 from support.stage import Stage, environment_for, until_ready
 from support.stage_fixtures import Networks
 from support.upstream import answers
-from support.waiting import until
 from support.wallet_sign_in import SERVER
 from support.web_auth import web_auth
+from testing.waiting import until
 
 # a slug that is used again would be served from memory, so wrappers stay until the service ends
 BETWEEN: Final = (

@@ -24,7 +24,7 @@ from support.skill_plan_performances import PLAN_PERFORMANCES
 from support.skill_stage import SkillStage
 from support.skills import FILES, spec_json
 from support.stage import Stage
-from support.waiting import until
+from testing.waiting import until
 
 SETTLING: Final = ("token-transfer", "x402-facilitate")
 # those that need a service of their own

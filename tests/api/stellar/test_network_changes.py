@@ -13,7 +13,7 @@ from farebox.x402.reasons import Reason
 from support import node_proxy
 from support.payments import Json
 from support.stage import Stage, own_relayer, service
-from support.waiting import until
+from testing.waiting import until
 
 TIMING_KEY: Final = bytes.fromhex("0000000800000010")  # the setting of the target close time
 NETWORK: Final = "getNetwork"  # the start check reads the protocol's version from it

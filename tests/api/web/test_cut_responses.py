@@ -13,7 +13,7 @@ from farebox.web.connections import ConnectionLimits
 from farebox.web.half_closed import CUT
 from support.asgi import AsgiClient
 from support.serving import connected, exchange, serving, statuses_of
-from support.waiting import until
+from testing.waiting import until
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 START = {"type": "http.response.start", "status": 200, "headers": []}

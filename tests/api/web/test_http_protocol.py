@@ -19,7 +19,7 @@ from farebox.web.last_response import HEAD_BYTES
 from farebox.web.request_body import BodyLimit, BodyTooSlow, read_body
 from farebox.web.responses import send_json
 from support.serving import connected, exchange, serving, statuses_of
-from support.waiting import until
+from testing.waiting import until
 
 WIDE = ConnectionLimits(1_000, 0)
 GET = b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -19,7 +19,7 @@ from farebox.web.responses import send_json
 from support.recording_log import RecordingLog
 from support.routes import endpoint
 from support.serving import connected, exchange, serving
-from support.waiting import until
+from testing.waiting import until
 
 
 async def _measure(scope: Scope, receive: Receive, send: Send) -> None:

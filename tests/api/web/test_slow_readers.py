@@ -15,7 +15,7 @@ from farebox.web import connections, half_closed
 from farebox.web.connections import PIECE_BYTES, ConnectionLimits
 from support.asgi import AsgiClient
 from support.serving import connected, exchange, serving, statuses_of
-from support.waiting import until
+from testing.waiting import until
 
 WIDE = ConnectionLimits(1_000, 0)
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

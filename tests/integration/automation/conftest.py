@@ -8,7 +8,8 @@ from farebox.app.automation_network import AutomationNetwork
 from farebox.local.devnet import Devnet
 from farebox.storage.pool import Database
 from support.automation_world import AutomationWorld, automation_world
-from support.session_desk import DeskAccount, SessionDesk
+from support.session_desk import SessionDesk
+from testing.smart_accounts import Owner
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ async def desk(world: AutomationWorld) -> SessionDesk:
 
 
 @pytest.fixture
-async def account(desk: SessionDesk, request: pytest.FixtureRequest) -> DeskAccount:
+async def smart(desk: SessionDesk, request: pytest.FixtureRequest) -> Owner:
     """A smart account of generation C, or of the one that the test names."""
     return await desk.smart_account(getattr(request, "param", "c"))
 

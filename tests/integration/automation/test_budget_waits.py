@@ -10,7 +10,7 @@ from farebox.submission.fate import Fate, SentEnvelope
 from farebox.submission.submit import Submitter
 from support.automation import draft_plan, read_runs
 from support.automation_world import LIMITS, AutomationWorld, has_consumed, keeper_plan
-from support.waiting import until
+from testing.waiting import until
 
 
 class UntilOneWaits:

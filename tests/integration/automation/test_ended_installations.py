@@ -6,7 +6,6 @@ from farebox.app.automation_network import AutomationNetwork
 from farebox.automation.authority.installation import revoke_mandate
 from farebox.automation.lifecycle import upkeep_store
 from farebox.automation.lifecycle.installations import Installed, InstallPending
-from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalTrigger
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.session_spec_xdr import read_spec
@@ -16,10 +15,12 @@ from farebox.automation.sessions import session_store
 from farebox.automation.sessions.session_store import SessionState
 from farebox.kernel.addresses import Address
 from farebox.submission.fate import Dead, Indeterminate, SentEnvelope
+from support.automation import lock
 from support.automation_world import NET, soon
 from support.installing import feeding, signed
 from support.run_payments import balance
-from support.session_desk import DeskAccount, SessionDesk, by_key
+from support.session_desk import SessionDesk, by_key
+from testing.smart_accounts import Owner
 
 
 async def end(
@@ -27,8 +28,7 @@ async def end(
 ) -> None:
     """End a paid plan by a trigger."""
     async with desk.world.database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
+        locked = await lock(db, plan.terms.id)
         await move_plan(db, locked, trigger, ProposalFacts(is_overdue=True), now=soon())
 
 
@@ -130,10 +130,10 @@ async def test_mandate_that_opens_after_its_plan_was_cancelled_is_closed(
 
 
 async def test_session_that_is_installed_after_its_plan_was_cancelled_is_closed(
-    desk: SessionDesk, account: DeskAccount
+    desk: SessionDesk, smart: Owner
 ) -> None:
-    plan = await feeding(desk, AuthorityMode.SESSION, account.address)
-    network, found = await install(desk, plan, account.by_owner)
+    plan = await feeding(desk, AuthorityMode.SESSION, smart.account)
+    network, found = await install(desk, plan, smart.sign_entry)
     assert isinstance(found, Installed)
     await assert_closed(desk, plan, network)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from e2e.owner_calls import Sign
 from farebox.app.automation_network import AutomationNetwork
 from farebox.automation.execution.build_run import BuiltRun, RunNotBuilt
 from farebox.automation.plans.proposal_state import ProposalState
@@ -37,7 +36,8 @@ from support.plan_desk import (
 )
 from support.session_desk import PRICE, SessionDesk, by_key
 from support.table_rows import in_row
-from support.waiting import until
+from testing.owner_calls import Sign
+from testing.waiting import until
 
 MANDATE, SESSION = AuthorityMode.MANDATE, AuthorityMode.SESSION
 BODIES: dict[PlanKind, Callable[[SessionDesk], dict[str, Any]]] = {
@@ -66,8 +66,8 @@ class Owner:
     async def of(cls, desk: SessionDesk, mode: AuthorityMode) -> "Owner":
         if mode is MANDATE:
             return cls(mode, None, by_key(desk.payer))
-        account = await desk.smart_account("c")
-        return cls(mode, account.address, account.by_owner)
+        smart = await desk.smart_account("c")
+        return cls(mode, smart.account, smart.sign_entry)
 
     def draft(self, desk: SessionDesk, kind: PlanKind) -> PlanDraft:
         return desk.draft(kind, BODIES[kind](desk), self.mode, account=self.account, runs=2)

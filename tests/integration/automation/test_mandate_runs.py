@@ -17,7 +17,7 @@ from support.automation_world import NET, has_consumed, until_state
 from support.session_desk import PRICE, SOLD, SessionDesk, by_key
 from support.session_runs import build_next, land_as_stranger, make_due, passed_minimums
 from support.table_rows import in_row
-from support.waiting import until
+from testing.waiting import until
 
 MODE = AuthorityMode.MANDATE
 

@@ -27,7 +27,7 @@ from support.automation_world import (
 )
 from support.promises import promise
 from support.table_rows import in_row
-from support.waiting import until
+from testing.waiting import until
 
 FAULTS = {
     0: "check_failed",

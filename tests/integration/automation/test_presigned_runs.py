@@ -15,7 +15,7 @@ from farebox.local.devnet import Scene
 from support.automation import read_plan, read_runs
 from support.automation_world import SEALERS, AutomationWorld, has_consumed, until_state
 from support.presigned_plans import AMOUNT, Leg, presigned_plan
-from support.waiting import until
+from testing.waiting import until
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from support.automation_world import AutomationWorld, has_consumed, keeper_plan,
 from support.installing import begin, cancel, feeding, signed
 from support.run_payments import balance
 from support.session_desk import SessionDesk, by_key
-from support.waiting import until
+from testing.waiting import until
 
 
 async def hold(database: Database, plan: StoredPlan, **columns: Any) -> None:

@@ -29,7 +29,7 @@ from support.automation_world import (
 )
 from support.presigned_plans import AMOUNT, Leg, presigned_plan
 from support.table_rows import in_row
-from support.waiting import until
+from testing.waiting import until
 
 
 class Dead(Exception):

@@ -15,7 +15,7 @@ from support.automation import read_runs
 from support.automation_world import NET, has_consumed
 from support.plan_desk import lifecycle_of, owner_of
 from support.session_desk import SessionDesk
-from support.waiting import until
+from testing.waiting import until
 
 
 async def partly_paid(desk: SessionDesk, poor: Keypair, *, first: bool) -> StoredPlan:

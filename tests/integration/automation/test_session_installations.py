@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from stellar_sdk import Keypair, TransactionEnvelope, xdr
 
-from e2e.owner_calls import Entry
 from farebox.app.automation_network import AutomationNetwork
 from farebox.automation.authority.installation import revoke_mandate
 from farebox.automation.lifecycle.installations import (
@@ -30,23 +29,25 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.error_codes import ErrorCode
 from support.automation_world import NET, has_consumed, soon
 from support.installing import begin, cancel, feeding, signed
-from support.session_desk import DeskAccount, SessionDesk, by_key
+from support.session_desk import SessionDesk, by_key
 from support.smart_accounts import GENERATIONS
-from support.waiting import until
+from testing.owner_calls import Entry
+from testing.smart_accounts import Owner
+from testing.waiting import until
 
 SESSION = AuthorityMode.SESSION
 
 
-@pytest.mark.parametrize("account", GENERATIONS, indirect=True)
+@pytest.mark.parametrize("smart", GENERATIONS, indirect=True)
 async def test_signed_session_is_installed_by_the_paymaster_and_runs(
-    desk: SessionDesk, account: DeskAccount, network: AutomationNetwork
+    desk: SessionDesk, smart: Owner, network: AutomationNetwork
 ) -> None:
     world, sessions = desk.world, network.sessions
-    plan = await feeding(desk, SESSION, account.address)
+    plan = await feeding(desk, SESSION, smart.account)
     material = await sessions.materials.material(plan, soon())
-    assert material.account_generation == f"oz_{account.generation}"
+    assert material.account_generation == f"oz_{smart.generation}"
     assert material.revoke is None
-    given = signed(material, account.by_owner)
+    given = signed(material, smart.sign_entry)
     installed = await sessions.installations.activate(plan, given)
     assert isinstance(installed, Installed)
     assert len(installed.rule_ids) == 2

@@ -23,35 +23,34 @@ from farebox.stellar.auth_entries import read_entry
 from farebox.stellar.rpc import LedgerEntries
 from support.automation import read_plan, read_runs
 from support.automation_world import AutomationWorld, attempt_of, has_consumed, until_state
-from support.session_desk import SOLD, DeskAccount, SessionDesk
+from support.session_desk import SOLD, SessionDesk
 from support.session_runs import build_next, land_as_stranger, next_run, try_next
 from support.smart_accounts import GENERATIONS
 from support.table_rows import in_row
-from support.waiting import until
+from testing.smart_accounts import Owner
+from testing.waiting import until
 
 MODE = AuthorityMode.SESSION
 
 
-async def fed(
-    desk: SessionDesk, account: DeskAccount, *, runs: int = 3, due: int = 1
-) -> StoredPlan:
+async def fed(desk: SessionDesk, smart: Owner, *, runs: int = 3, due: int = 1) -> StoredPlan:
     """An active plan that feeds the keeper from the account."""
     draft = desk.draft(
-        PlanKind.CONTRACT_CALL, desk.feed(), MODE, account=account.address, runs=runs, due=due
+        PlanKind.CONTRACT_CALL, desk.feed(), MODE, account=smart.account, runs=runs, due=due
     )
-    return await desk.with_session(draft, account)
+    return await desk.with_session(draft, smart)
 
 
-@pytest.mark.parametrize("account", GENERATIONS, indirect=True)
+@pytest.mark.parametrize("smart", GENERATIONS, indirect=True)
 async def test_runs_of_every_kind_are_made_from_the_account(
-    desk: SessionDesk, account: DeskAccount
+    desk: SessionDesk, smart: Owner
 ) -> None:
     """Two processes make two calls of the keeper, two purchases, and one run of two payments."""
     world, scene = desk.world, desk.scene
-    calls = await fed(desk, account, runs=2, due=2)
+    calls = await fed(desk, smart, runs=2, due=2)
     purchases, payments = [
         await desk.with_session(
-            desk.draft(kind, body, MODE, account=account.address, runs=runs, due=runs), account
+            desk.draft(kind, body, MODE, account=smart.account, runs=runs, due=runs), smart
         )
         for kind, body, runs in (
             (PlanKind.DCA, desk.dca(), 2),
@@ -64,10 +63,10 @@ async def test_runs_of_every_kind_are_made_from_the_account(
                 await until(partial(has_consumed, world, plan, plan.terms.run_limit), 60)
     assert await world.count(desk.keeper) == 2
     assert await desk.balance(scene.asset, desk.keeper) == 2 * SOLD
-    assert await desk.balance(scene.native, account.address) > 2 * SOLD * 98 // 100, "it has bought"
+    assert await desk.balance(scene.native, smart.account) > 2 * SOLD * 98 // 100, "it has bought"
     paid = [await desk.balance(scene.asset, each.address) for each in scene.payees[:2]]
     assert paid == [100, 101]
-    assert await desk.balance(scene.asset, account.address) == 6 * SOLD - sum(paid)
+    assert await desk.balance(scene.asset, smart.account) == 6 * SOLD - sum(paid)
     rows = [row for row in await read_runs(world.database, calls) if row["run_index"] < 2]
     assert len({row["auth_nonce"] for row in rows} - {None}) == 2
     assert await counts_before(world, calls) == [0, 1], "the guard's count before each"
@@ -89,11 +88,9 @@ async def counts_before(world: AutomationWorld, plan: StoredPlan) -> list[int]:
     return [row["uses_before"] for row in rows]
 
 
-async def test_run_that_a_stranger_lands_counts_as_the_run(
-    desk: SessionDesk, account: DeskAccount
-) -> None:
+async def test_run_that_a_stranger_lands_counts_as_the_run(desk: SessionDesk, smart: Owner) -> None:
     world = desk.world
-    plan = await fed(desk, account)
+    plan = await fed(desk, smart)
     await land_as_stranger(world, await build_next(world, plan))
     async with world.running(world.network()):
         row = await until_state(world, plan, "succeeded")
@@ -102,10 +99,10 @@ async def test_run_that_a_stranger_lands_counts_as_the_run(
 
 
 async def test_use_is_found_by_the_guards_count_once_the_nonce_has_expired(
-    desk: SessionDesk, account: DeskAccount
+    desk: SessionDesk, smart: Owner
 ) -> None:
     world = desk.world
-    plan = await fed(desk, account)
+    plan = await fed(desk, smart)
     built = await build_next(world, plan)
     prepared = built.prepared
     assert prepared.uses_before == 0
@@ -140,12 +137,10 @@ class Expired:
         return LedgerEntries((), await self._world.ledger.latest())
 
 
-async def test_every_attempt_of_a_run_signs_the_same_nonce(
-    desk: SessionDesk, account: DeskAccount
-) -> None:
+async def test_every_attempt_of_a_run_signs_the_same_nonce(desk: SessionDesk, smart: Owner) -> None:
     """Also in another process and in a later ledger; another run has another nonce."""
     world = desk.world
-    plan = await fed(desk, account, due=2)
+    plan = await fed(desk, smart, due=2)
     first = await build_next(world, plan)
     await world.ledger.wait_past(await world.ledger.latest() + 2)
     again = await build_next(world, plan)
@@ -164,19 +159,19 @@ async def test_every_attempt_of_a_run_signs_the_same_nonce(
 
 
 async def test_plan_is_stopped_whose_session_its_owner_closed_removed_or_changed(
-    desk: SessionDesk, account: DeskAccount
+    desk: SessionDesk, smart: Owner
 ) -> None:
     world, database = desk.world, desk.world.database
-    closed, removed, changed = [await fed(desk, account) for _ in range(3)]
+    closed, removed, changed = [await fed(desk, smart) for _ in range(3)]
     raws = [plan.terms.session_spec for plan in (closed, removed)]
     closing, removing = [read_spec(raw) for raw in raws if raw is not None]
     await build_next(world, closed)
     guard, installer = desk.at(ServiceContract.GUARD), desk.at(ServiceContract.INSTALLER)
-    await desk.land_signed(close_session(closing, closed.terms.policy_id, guard), account.by_owner)
+    await desk.land_signed(close_session(closing, closed.terms.policy_id, guard), smart.sign_entry)
     async with database.connection() as db:
         session = await session_store.find_session(db, removed.terms.id)
     assert session is not None
-    await desk.land_signed(remove_session(removing, installer, session.rule_ids), account.by_owner)
+    await desk.land_signed(remove_session(removing, installer, session.rule_ids), smart.sign_entry)
     refused = await try_next(world, removed)
     assert isinstance(refused, RunNotBuilt)
     assert refused.code == "session_closed"

@@ -21,7 +21,7 @@ from support.automation_world import LIMITS, NET, soon
 from support.installing import feeding, signed
 from support.session_desk import SessionDesk, by_key
 from support.table_rows import in_row
-from support.waiting import until
+from testing.waiting import until
 
 TINY = FeePolicy(Stroops(200), Stroops(100))
 OBSTACLES = {

@@ -16,7 +16,7 @@ from support.automation import read_plan, read_runs
 from support.automation_world import NET, AutomationWorld, has_consumed, keeper_plan, soon
 from support.plan_desk import activation_of, owner_of
 from support.session_runs import make_due
-from support.waiting import until
+from testing.waiting import until
 
 
 class SilentNode:

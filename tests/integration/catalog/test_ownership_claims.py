@@ -33,10 +33,10 @@ from support.journal_rows import (
     discovery,
     insert_settlement,
 )
+from support.listings import no_gateway
 from support.manual_clock import ManualClock
 from support.promises import case
 from support.upstream import Answer, answers, drips, upstream
-from support.wrapper_listings import no_gateway
 
 HOST = "api.weather.example"
 URL = f"https://{HOST}/forecast"

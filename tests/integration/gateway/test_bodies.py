@@ -19,7 +19,7 @@ from farebox.x402.reasons import Reason
 from support.gateway import GatewayBench, Opened, code_of, sent, signature
 from support.serving import serving
 from support.upstream import answers
-from support.waiting import until
+from testing.waiting import until
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 BODY = b"b" * 1_000

@@ -32,8 +32,8 @@ from farebox.stellar.simulation_slots import (
 from farebox.stellar.soroban_rpc import SorobanRpc
 from support.fake_rpc import FakeRpc
 from support.outbound import LOOPBACK, SELLER, lookup
-from support.waiting import until
 from support.wrappers import wrapper_fields
+from testing.waiting import until
 
 OWN = "pay.example.com"
 OURS = Keypair.random().public_key

@@ -16,10 +16,10 @@ from farebox.kernel.clock import SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
 from support.delivery_attempts import Attempt, Attempted, RecordedResponse
+from support.faulty_database import LosingDatabase
 from support.loop_time import LaterTime
-from support.losing_database import LosingDatabase
 from support.upstream import GatedUpstream, answers, drips, drops, says
-from support.waiting import until
+from testing.waiting import until
 
 JSON: Final = ("Content-Type: application/json",)
 

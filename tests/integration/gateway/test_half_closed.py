@@ -13,7 +13,7 @@ from farebox.web.half_closed import HalfClosableCycle
 from support.gateway import GatewayBench, HeldSettlement, Opened, sent
 from support.socket_buyer import SocketBuyer, payment_row, socket_buyer, until_ended
 from support.upstream import GatedUpstream
-from support.waiting import until
+from testing.waiting import until
 
 LONG = 200_000
 INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"

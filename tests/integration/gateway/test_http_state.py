@@ -35,8 +35,8 @@ from support.outbound import SELLER
 from support.payment_headers import receipt, required
 from support.upstream import answers
 from support.vault import new_owner, random_value, vault_replica
-from support.waiting import until
 from support.wrappers import OTHER_PAY_TO, change_fields, wrapper_fields, wrappers_of
+from testing.waiting import until
 
 PAYER = Address(OTHER_PAY_TO)
 RACING = 8

@@ -18,10 +18,9 @@ from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.delivery_attempts import Attempt, Attempted, RecordedResponse
-from support.losable_database import LosableDatabase
-from support.losing_database import LosingDatabase
+from support.faulty_database import LosableDatabase, LosingDatabase
 from support.upstream import GatedUpstream, answers
-from support.waiting import until
+from testing.waiting import until
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nsunny"
 

@@ -17,7 +17,7 @@ from farebox.gateway.relay.hidden_value import HiddenValue
 from farebox.gateway.relay.received_body import BodySpool
 from farebox.web.written_bytes import UNTIL_TAKEN
 from support.serving import serving
-from support.waiting import until
+from testing.waiting import until
 
 BODY = bytes(1_000_000)  # what the kernel takes for a buyer who reads nothing
 KEPT = 1000

@@ -16,7 +16,7 @@ from support.gateway_payments import SlotCounters, counters_of, enabled_wrapper,
 from support.outbound import SELLER
 from support.socket_buyer import payment_row, socket_buyer, until_ended
 from support.upstream import GatedUpstream, answers
-from support.waiting import until_lock_is_waited_for
+from testing.waiting import until_lock_is_waited_for
 
 SLOTS: Final = 64
 

@@ -16,9 +16,9 @@ from farebox.stellar.simulation import (
     classify_simulation_error,
     read_simulation,
 )
-from support.contract_calls import address, invocation, invoke
 from support.payments import Draft, encoded
 from support.table_rows import in_row
+from testing.contract_calls import address, invocation, invoke
 
 STRANGER = Keypair.random()
 NO_CONTRACT = StrKey.encode_contract(bytes([9]) * 32)

@@ -29,7 +29,7 @@ from support.scripted_node import (
     silent,
 )
 from support.table_rows import in_row
-from support.waiting import until
+from testing.waiting import until
 
 SENT = {"status": "PENDING", "hash": "ab" * 32, "latestLedger": 7}
 

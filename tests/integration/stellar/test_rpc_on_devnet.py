@@ -36,7 +36,7 @@ from farebox.stellar.rpc import (
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.start_check import FaultCode, check_accounts, check_node
 from support.source_account_transfer import transfer
-from support.waiting import until
+from testing.waiting import until
 
 PASSPHRASE = Network.TESTNET.passphrase
 

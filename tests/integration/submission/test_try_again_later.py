@@ -20,7 +20,7 @@ from farebox.submission.fate import Fate, Indeterminate, SentEnvelope
 from farebox.submission.submit import Submitter
 from farebox.submission.try_again_later import TryAgainLaterCause
 from support.source_account_transfer import transfer
-from support.waiting import until
+from testing.waiting import until
 
 
 class Looking:

@@ -22,9 +22,9 @@ from farebox.kernel.caller import Caller, CallerKind, Grant, OwnerId
 from farebox.kernel.ids import new_id
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
-from support.ping import ping
+from support.faulty_database import ping
 from support.unlimited import Unlimited
-from support.waiting import WITHIN_S, until_lock_is_waited_for
+from testing.waiting import WITHIN_S, until_lock_is_waited_for
 
 OWNER = OwnerId("user_1")
 CALLER = Caller(OWNER, CallerKind.SESSION)

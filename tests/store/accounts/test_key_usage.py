@@ -15,7 +15,7 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
 from support.unlimited import Unlimited
-from support.waiting import WITHIN_S, until
+from testing.waiting import WITHIN_S, until
 
 OWNER = Caller(OwnerId("user_1"), CallerKind.SESSION)
 MINUTE = timedelta(minutes=1)

@@ -38,7 +38,7 @@ from farebox.storage.faults import Conflict
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
 from support.promises import case, promise
-from support.waiting import WITHIN_S
+from testing.waiting import WITHIN_S
 
 NET = Network.TESTNET
 SERVER = account_address(bytes([9]) * 32)

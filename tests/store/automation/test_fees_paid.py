@@ -39,7 +39,7 @@ from farebox.kernel.caller import OwnerId
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
-from support.automation import DELEGATES, draft_plan, put_plan, read_plan
+from support.automation import DELEGATES, draft_plan, lock, put_plan, read_plan
 from support.claims import signed_envelope
 from support.journal_rows import ASSET, Paid, insert_settlement, party
 from support.manual_clock import ManualClock
@@ -101,8 +101,7 @@ class Owner:
         quotes, now = RunQuotes(self.database, {NET: make_sale(prices, REVENUE)}), self.clock.now()
         runs = self.rng.randint(1, 5)
         async with self.database.transaction() as db:
-            locked = await proposal_store.lock_plan(db, plan.terms.id)
-            assert locked is not None
+            locked = await lock(db, plan.terms.id)
             await credit_payment.check_payable(db, locked, runs=runs, is_top_up=is_top_up)
             quote = await quotes.offer(
                 db, locked, runs=runs, now=now, is_top_up=is_top_up, fresh=fresh
@@ -139,8 +138,7 @@ class Owner:
 
     async def move(self, plan: StoredPlan, trigger: ProposalTrigger) -> None:
         async with self.database.transaction() as db:
-            locked = await proposal_store.lock_plan(db, plan.terms.id)
-            assert locked is not None
+            locked = await lock(db, plan.terms.id)
             facts = ProposalFacts(
                 runs_left=locked.counters.runs_left,
                 is_cancelling=locked.is_cancelling,

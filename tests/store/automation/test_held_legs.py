@@ -10,7 +10,6 @@ import pytest
 from farebox.automation.execution.plan_upkeep import PlanUpkeep
 from farebox.automation.lifecycle import run_history_store
 from farebox.automation.lifecycle.change_plan import check_may_resume
-from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import (
     PauseReason,
     ProposalFacts,
@@ -29,7 +28,7 @@ from farebox.automation.runs.run_state import RunTrigger
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
 from store.automation.test_new_quote import BUDGETS, SOON, begin, build, once, succeed
-from support.automation import DELEGATES, read_plan, read_runs
+from support.automation import DELEGATES, lock, read_plan, read_runs
 from support.manual_clock import ManualClock
 from support.run_payments import FEE, balance
 
@@ -55,8 +54,7 @@ async def move(
     database: Database, plan: StoredPlan, trigger: ProposalTrigger, at: datetime
 ) -> StoredPlan:
     async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
+        locked = await lock(db, plan.terms.id)
         if trigger is ProposalTrigger.RESUME:
             await check_may_resume(db, locked, at)
         facts = ProposalFacts(has_paid_legs=True)

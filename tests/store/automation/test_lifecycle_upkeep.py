@@ -11,18 +11,16 @@ from farebox.automation.lifecycle.installations import Installed
 from farebox.automation.lifecycle.lifecycle_network import LifecycleNetwork
 from farebox.automation.lifecycle.plan_warnings import SESSION_ENDS, PlanWarnings
 from farebox.automation.lifecycle.unhealthy_network import UnhealthyNetwork
-from farebox.automation.plans import proposal_store
-from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
+from farebox.automation.plans.proposal_state import ProposalState, ProposalTrigger
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.proposing.availability import Availability
 from farebox.automation.runs.event_store import add_event
-from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.storage.pool import Database
-from support.automation import activate, draft_plan, read_plan, read_runs
+from support.automation import activate, draft_plan, move, read_plan, read_runs
 from support.manual_clock import START, ManualClock
 
 LEDGER = 1_000
@@ -60,14 +58,6 @@ async def installed(
     async with database.connection() as db:
         await installed_session_store.write_installed(db, plan.terms, Installed(1, **end))
     return plan
-
-
-async def cancel(database: Database, plan: StoredPlan) -> None:
-    async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
-        facts = ProposalFacts(runs_left=locked.counters.runs_left)
-        await move_plan(db, locked, ProposalTrigger.CANCEL, facts, now=START, reason="owner")
 
 
 async def session_state(database: Database, plan: StoredPlan) -> str | None:
@@ -111,7 +101,7 @@ async def test_key_of_a_cancelled_plan_that_installed_nothing_is_shredded(
 ) -> None:
     for mode in (AuthorityMode.OPEN, AuthorityMode.PRESIGNED):
         plan, control = await installed(database, mode=mode), await installed(database, mode=mode)
-        await cancel(database, plan)
+        await move(database, plan, ProposalTrigger.CANCEL, reason="owner")
         await EndedSessions(network_of(), database, clock).run_once()
         assert (await read_plan(database, plan)).delegate_key is None
         assert (await read_plan(database, control)).delegate_key is not None, "it still runs"
@@ -122,7 +112,7 @@ async def test_key_of_a_cancelled_session_is_kept_until_the_session_is_gone(
     database: Database, clock: ManualClock
 ) -> None:
     plan = await installed(database, valid_until=START + timedelta(days=1))
-    await cancel(database, plan)
+    await move(database, plan, ProposalTrigger.CANCEL, reason="owner")
     sessions = EndedSessions(network_of(), database, clock)
     await sessions.run_once()
     assert (await read_plan(database, plan)).delegate_key is not None, "it closes the session"
@@ -130,7 +120,7 @@ async def test_key_of_a_cancelled_session_is_kept_until_the_session_is_gone(
     await sessions.run_once()
     assert (await read_plan(database, plan)).delegate_key is None
     revoked = await installed(database, valid_until=START + timedelta(days=90))
-    await cancel(database, revoked)
+    await move(database, revoked, ProposalTrigger.CANCEL, reason="owner")
     async with database.connection() as db:
         await db.execute("UPDATE automation_sessions SET state = 'revoked'")
     await sessions.run_once()
@@ -208,7 +198,7 @@ async def test_old_events_and_attempts_of_finished_plans_are_deleted(database: D
     plan, control = await activate(database), await activate(database)
     for each in (plan, control):
         await _grow_old(database, each)
-    await cancel(database, plan)
+    await move(database, plan, ProposalTrigger.CANCEL, reason="owner")
     kept = timedelta(days=90)
     async with database.connection() as db:
         assert await upkeep_store.delete_attempts(db, kept=kept, limit=100) == 1

@@ -19,7 +19,6 @@ from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs import claim_store, run_store
 from farebox.automation.runs.materialise import materialise
-from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.runs.run import Run
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
@@ -29,21 +28,14 @@ from support.automation import (
     RUNS,
     activate,
     draft_plan,
+    lock,
+    move,
     put_plan,
     read_plan,
     read_runs,
 )
 from support.journal_rows import ASSET
 from support.manual_clock import START, ManualClock
-
-
-async def move(
-    database: Database, plan: StoredPlan, trigger: ProposalTrigger, facts: ProposalFacts
-) -> StoredPlan:
-    async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
-        return await move_plan(db, locked, trigger, facts, now=START, reason="owner")
 
 
 async def claim(database: Database) -> Run:
@@ -85,10 +77,12 @@ async def test_pause_withdraws_the_waiting_runs_and_resume_makes_others(
     database: Database,
 ) -> None:
     plan = await activate(database)
-    paused = await move(database, plan, ProposalTrigger.PAUSE, ProposalFacts())
+    paused = await move(database, plan, ProposalTrigger.PAUSE, ProposalFacts(), reason="owner")
     assert (paused.state, paused.reason) == (ProposalState.PAUSED, "owner")
     assert await states(database, plan) == ["skipped"], "only what was due"
-    resumed = await move(database, plan, ProposalTrigger.RESUME, ProposalFacts(runs_left=RUNS))
+    resumed = await move(
+        database, plan, ProposalTrigger.RESUME, ProposalFacts(runs_left=RUNS), reason="owner"
+    )
     assert resumed.counters.runs_left == RUNS, "what was withdrawn is not charged"
     rows = await read_runs(database, plan)
     assert [row["run_index"] for row in rows] == [0, 1, 2]
@@ -98,19 +92,21 @@ async def test_pause_withdraws_the_waiting_runs_and_resume_makes_others(
 
 async def test_cancelled_plan_returns_its_runs_and_ends(database: Database) -> None:
     plan = await activate(database)
-    ended = await move(database, plan, ProposalTrigger.CANCEL, ProposalFacts())
+    ended = await move(database, plan, ProposalTrigger.CANCEL, ProposalFacts(), reason="owner")
     assert ended.state is ProposalState.CANCELLED
     assert ended.counters.runs_credited == 0
     assert await states(database, plan) == ["skipped"] * 2
     with pytest.raises(AutomationRefused):
-        await move(database, plan, ProposalTrigger.RESUME, ProposalFacts(runs_left=RUNS))
+        await move(
+            database, plan, ProposalTrigger.RESUME, ProposalFacts(runs_left=RUNS), reason="owner"
+        )
 
 
 async def test_plan_with_a_run_in_progress_is_cancelled_after_it(database: Database) -> None:
     plan = await activate(database)
     run = await claim(database)
     facts = ProposalFacts(has_unresolved_run=True)
-    marked = await move(database, plan, ProposalTrigger.CANCEL, facts)
+    marked = await move(database, plan, ProposalTrigger.CANCEL, facts, reason="owner")
     assert (marked.state, marked.is_cancelling) == (ProposalState.ACTIVE, True)
     assert not marked.may_run, "no attempt is recorded any more"
     async with database.connection() as db:
@@ -158,7 +154,7 @@ async def test_what_a_plan_holds_becomes_credit_of_the_owner_once(database: Data
     async with database.transaction() as db:
         counters = replace(plan.counters, credit=held)
         await proposal_store.write_counters(db, plan.terms.id, counters)
-    await move(database, plan, ProposalTrigger.CANCEL, ProposalFacts())
+    await move(database, plan, ProposalTrigger.CANCEL, ProposalFacts(), reason="owner")
     async with database.connection() as db:
         rows = await db.fetch("SELECT kind, asset, amount FROM run_credits ORDER BY id")
     assert [tuple(row) for row in rows] == [("return", ASSET, 450)]
@@ -178,8 +174,7 @@ async def test_due_times_that_were_skipped_keep_the_numbers_of_their_entries(
         await db.execute(
             "UPDATE automation_runs SET state = 'missed', due_at = NULL, finished_at = now()"
         )
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
+        locked = await lock(db, plan.terms.id)
         assert await materialise(db, locked, START + timedelta(seconds=5 * 60))
     open_runs = [row for row in await read_runs(database, plan) if row["finished_at"] is None]
     assert [row["run_index"] for row in open_runs] == expected

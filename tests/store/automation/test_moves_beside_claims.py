@@ -32,10 +32,10 @@ from farebox.storage.pool import Connection, Database
 from store.automation.test_held_legs import CONTINUE, begun, journal_of, move, states
 from store.automation.test_new_quote import SOON, begin, build, once, refuse, succeed
 from store.automation.test_paused_runs import attempt_of
-from support.automation import draft_plan, read_plan, read_runs
+from support.automation import draft_plan, lock, read_plan, read_runs
 from support.manual_clock import START, ManualClock
 from support.run_payments import PER_RUN, balance, propose
-from support.waiting import until_lock_is_waited_for
+from testing.waiting import until_lock_is_waited_for
 
 Meanwhile = Callable[[], Awaitable[None]]
 LOST: Final = SOON + timedelta(minutes=2)  # the leases of a dead process have passed
@@ -46,8 +46,7 @@ async def cancel(
 ) -> None:
     """Cancel a plan as its owner does, with something between the facts and the move."""
     async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
+        locked = await lock(db, plan.terms.id)
         is_busy = await run_store.lock_due_run(db, plan.terms.id)
         await meanwhile()
         runs = locked.counters.runs_left
@@ -161,8 +160,7 @@ async def test_run_whose_plan_is_resumed_while_it_stops_is_made_and_else_withdra
     run = await build(journal, database, SOON)
     if is_resumed:
         async with database.transaction() as db:
-            locked = await proposal_store.lock_plan(db, plan.terms.id)
-            assert locked is not None
+            locked = await lock(db, plan.terms.id)
             stopping = asyncio.create_task(journal.stop(run, PLAN_STOPPED))
             await until_lock_is_waited_for(database)
             facts = ProposalFacts(runs_left=locked.counters.runs_left)
@@ -233,8 +231,7 @@ async def test_plan_that_is_paid_beside_a_pass_of_the_upkeep_does_not_expire(
         db: Connection, network: Network, *, after: OverduePlan | None, now: datetime, limit: int
     ) -> list[OverduePlan]:
         async with database.transaction() as other:
-            locked = await proposal_store.lock_plan(other, plan.terms.id)
-            assert locked is not None
+            locked = await lock(other, plan.terms.id)
             waive = ProposalTrigger.WAIVE_PAYMENT
             facts = ProposalFacts(price_is_zero=True)
             await move_plan(other, locked, waive, facts, now=now, credited=1)

@@ -10,7 +10,6 @@ from farebox.automation.credits import credit_payment
 from farebox.automation.execution.execute_run import paid_limit
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.plan_window import PlanWindow
-from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import PauseReason, ProposalFacts, ProposalTrigger
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
@@ -29,7 +28,7 @@ from farebox.automation.schedules.schedule import IntervalSchedule, OnceSchedule
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
-from support.automation import DELEGATES, PlanDraft, draft_plan, read_plan, read_runs
+from support.automation import DELEGATES, PlanDraft, draft_plan, lock, move, read_plan, read_runs
 from support.claims import signed_envelope
 from support.journal_rows import party
 from support.manual_clock import START, ManualClock
@@ -38,16 +37,6 @@ from support.run_payments import FEE, PER_RUN, balance, pay, present, propose, q
 DEAR: Final = Stroops(60_000)
 BUDGETS: Final = AutomationBudgets(total=Stroops(10**9), owner=Stroops(10**9))
 SOON: Final = START + timedelta(minutes=10)
-
-
-async def move(
-    database: Database, plan: StoredPlan, trigger: ProposalTrigger, now: datetime = START
-) -> StoredPlan:
-    async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
-        facts = ProposalFacts(runs_left=locked.counters.runs_left)
-        return await move_plan(db, locked, trigger, facts, now=now)
 
 
 async def begin(database: Database, draft: PlanDraft, runs: int | None = None) -> StoredPlan:
@@ -139,8 +128,7 @@ async def test_single_run_that_costs_too_much_is_made_once_its_new_price_is_paid
     assert await balance(database, plan) == PER_RUN
     await top_up(database, plan, SOON)
     async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
+        locked = await lock(db, plan.terms.id)
         counters = replace(locked.counters, runs_credited=1)
         facts = ProposalFacts(runs_left=1)
         resume = ProposalTrigger.RESUME
@@ -185,8 +173,7 @@ async def test_no_more_runs_are_sold_than_due_times_are_left(database: Database)
     for rule in MissedRuns:
         plan = await begin(database, until(8, rule), runs=3)
         async with database.transaction() as db:
-            locked = await proposal_store.lock_plan(db, plan.terms.id)
-            assert locked is not None
+            locked = await lock(db, plan.terms.id)
             free = await count_free(db, locked, START, most=100)
             assert free == 8 - 3
             await credit_payment.check_due(db, locked, runs=1, at=START)
@@ -224,8 +211,7 @@ async def test_entry_of_the_next_due_time_is_tried_and_no_more_are_sold_than_wer
             "UPDATE automation_runs SET state = 'missed', due_at = NULL, finished_at = now()"
         )
         await db.execute("UPDATE automation_proposals SET runs_credited = 0")
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
+        locked = await lock(db, plan.terms.id)
         following = await find_next(db, plan.terms, later)
         assert following is not None
         assert (following.place, following.scheduled_for) == ((7, 0), later)

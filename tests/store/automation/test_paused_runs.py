@@ -33,12 +33,12 @@ from farebox.storage.pool import Connection, Database
 from store.automation.test_held_legs import CONTINUE, begun, fail, journal_of, move
 from store.automation.test_lifecycle_upkeep import network_of
 from store.automation.test_new_quote import SOON, begin, build, once
-from support.automation import activate, draft_plan, read_plan, read_runs
+from support.automation import activate, draft_plan, lock, read_plan, read_runs
 from support.claims import signed_envelope
 from support.journal_rows import party
 from support.manual_clock import START, ManualClock
 from support.plan_desk import owner_of
-from support.waiting import until_lock_is_waited_for
+from testing.waiting import until_lock_is_waited_for
 
 RUNS: Final = 3
 
@@ -204,8 +204,7 @@ async def test_plan_that_is_cancelled_meanwhile_is_not_paused(
     """Else nothing cancels it when the run that is under way has ended."""
     plan = await activate(database)
     async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
+        locked = await lock(db, plan.terms.id)
         pausing = asyncio.create_task(
             pause_plans(database, clock, Network.TESTNET, reason=PauseReason.OPERATOR)
         )

@@ -9,15 +9,14 @@ from farebox.automation.credits import credit_payment
 from farebox.automation.credits.run_payment import RunPayment, make_sale
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.plan_credit import PlanCredit
-from farebox.automation.plans.proposal_state import ProposalFacts, ProposalTrigger
+from farebox.automation.plans.proposal_state import ProposalTrigger
 from farebox.automation.plans.quote import FreshFees
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
-from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
-from support.automation import PlanDraft, draft_plan, put_plan, read_plan
+from support.automation import PlanDraft, draft_plan, move, put_plan, read_plan
 from support.journal_rows import party
 from support.manual_clock import START
 from support.run_payments import (
@@ -55,16 +54,6 @@ async def pay(
 async def put(database: Database, draft: PlanDraft) -> StoredPlan:
     async with database.transaction() as db:
         return await put_plan(db, draft)
-
-
-async def move(
-    database: Database, plan: StoredPlan, trigger: ProposalTrigger, reason: str | None = None
-) -> StoredPlan:
-    async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
-        facts = ProposalFacts(runs_left=locked.counters.runs_left)
-        return await move_plan(db, locked, trigger, facts, now=START, reason=reason)
 
 
 async def credit_of(database: Database, plan: StoredPlan) -> PlanCredit:
@@ -119,7 +108,7 @@ async def test_plan_that_paused_for_a_new_quote_is_priced_by_it(database: Databa
     plan = await propose(database)
     await pay(database, plan, runs=4)
     await move(database, plan, ProposalTrigger.ACTIVATE)
-    paused = await move(database, plan, ProposalTrigger.PAUSE, "new_quote")
+    paused = await move(database, plan, ProposalTrigger.PAUSE, reason="new_quote")
     assert (paused.counters.runs_left, paused.counters.credit.held) == (0, 0)
     assert await balance(database, plan) == 4 * PER_RUN
     again = await pay(database, plan, runs=4, fee=2 * FEE, is_top_up=True)

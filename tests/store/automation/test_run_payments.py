@@ -10,7 +10,6 @@ from farebox.automation.credits import credit_payment
 from farebox.automation.credits.credit_ledger import ONCE
 from farebox.automation.credits.credit_payment import SettlementTaken
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
-from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
@@ -22,7 +21,7 @@ from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
 from farebox.storage.faults import Conflict
 from farebox.storage.pool import Database
-from support.automation import RUNS, draft_plan, read_plan
+from support.automation import RUNS, draft_plan, lock, move, read_plan
 from support.journal_rows import party
 from support.manual_clock import START
 from support.run_payments import (
@@ -42,15 +41,6 @@ from support.run_payments import (
 )
 
 TOTAL = RUNS * PER_RUN + 500
-
-
-async def move(
-    database: Database, plan: StoredPlan, trigger: ProposalTrigger, facts: ProposalFacts
-) -> StoredPlan:
-    async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
-        return await move_plan(db, locked, trigger, facts, now=START)
 
 
 async def credit(database: Database, held: RunPayment) -> RunPayment:
@@ -294,8 +284,7 @@ async def test_credit_of_a_refuted_payment_is_given_back(database: Database) -> 
     await land(database, quote, "dead")
     assert await balance(database, plan) == 0, "no other plan takes it meanwhile"
     async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, other.terms.id)
-        assert locked is not None
+        locked = await lock(db, other.terms.id)
         with refused(ErrorCode.QUOTE_EXPIRED):
             await credit_payment.credit_unpaid(db, locked, stale, at=START)
     await abandon(database)
@@ -310,8 +299,7 @@ async def test_plan_that_credit_covers_costs_nothing(database: Database) -> None
     quote = await quote_of(database, following)
     assert (quote.is_free, quote.quote.total, quote.quote.from_credit) == (True, 0, RUNS - 1)
     async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, following.terms.id)
-        assert locked is not None
+        locked = await lock(db, following.terms.id)
         await credit_payment.credit_unpaid(db, locked, quote, at=START)
     assert await state_of(database, following) == (ProposalState.PAID, RUNS - 1)
     assert await balance(database, plan) == PER_RUN - 500, "the setup is paid of it too"
@@ -334,8 +322,7 @@ async def test_top_up_adds_runs_up_to_the_limit_and_keeps_a_pause(database: Data
         await present(database, await quote_of(database, plan, runs=RUNS - 2, is_top_up=True))
     await move(database, plan, ProposalTrigger.ACTIVATE, ProposalFacts(runs_left=3))
     async with database.transaction() as db:
-        locked = await proposal_store.lock_plan(db, plan.terms.id)
-        assert locked is not None
+        locked = await lock(db, plan.terms.id)
         await move_plan(
             db, locked, ProposalTrigger.PAUSE, ProposalFacts(), now=START, reason="owner"
         )

@@ -19,7 +19,7 @@ from farebox.storage.pool import Connection, Database
 from store.automation.test_held_legs import journal_of
 from support.automation import activate
 from support.manual_clock import START, ManualClock
-from support.waiting import until
+from testing.waiting import until
 
 _A_MOMENT_S: Final = 0.01
 

@@ -11,7 +11,7 @@ from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
 from support.automation import activate, read_plan
-from support.waiting import until
+from testing.waiting import until
 
 NET: Final = Network.TESTNET
 DAY: Final = date(2026, 11, 21)

@@ -6,7 +6,7 @@ from farebox.catalog.discovery.reader import DirectReader
 from farebox.catalog.ingestion.ingest import Ingestion
 from farebox.storage.pool import Database
 from support.catalog_index import RecordingIndex
-from support.wrapper_listings import no_gateway
+from support.listings import no_gateway
 
 
 @pytest.fixture

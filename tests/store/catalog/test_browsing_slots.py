@@ -9,7 +9,7 @@ from farebox.catalog.browsing.browse import Browse, BrowsingBusy
 from farebox.catalog.listing import ListingFilters
 from farebox.kernel.slots import Requester, Share
 from farebox.storage.pool import Database
-from support.waiting import WITHIN_S
+from testing.waiting import WITHIN_S
 
 MANY = 8
 

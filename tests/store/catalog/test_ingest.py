@@ -32,8 +32,8 @@ from support.journal_rows import (
     party,
     tool_bazaar,
 )
+from support.listings import GATEWAY
 from support.promises import case, promise
-from support.wrapper_listings import GATEWAY
 
 
 async def rows(database: Database, sql: str, *args: object) -> list[dict[str, Any]]:

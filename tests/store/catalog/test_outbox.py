@@ -28,10 +28,10 @@ from support.journal_rows import (
     insert_settlement,
     party,
 )
+from support.listings import no_gateway
 from support.manual_clock import START, ManualClock
 from support.promises import case
-from support.waiting import until
-from support.wrapper_listings import no_gateway
+from testing.waiting import until
 
 
 @dataclass

@@ -33,8 +33,8 @@ from support.journal_rows import (
     http_bazaar,
     insert_settlement,
 )
+from support.listings import no_gateway
 from support.promises import case
-from support.wrapper_listings import no_gateway
 
 USERS = "https://api.weather.example/users"
 TEMPLATE: dict[str, Any] = http_bazaar(routeTemplate="/users/:id")

@@ -21,7 +21,7 @@ from farebox.x402.reasons import Reason
 from support.channel_rows import acquire, channel_leases, envelope, insert_channels
 from support.claims import NET, claim
 from support.manual_clock import START, ManualClock
-from support.waiting import WITHIN_S
+from testing.waiting import WITHIN_S
 
 DEAD = FinalStatus(SettlementState.DEAD, Reason.TRANSACTION_FAILED)
 

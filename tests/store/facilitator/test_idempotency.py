@@ -34,7 +34,7 @@ from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
 from farebox.x402.wire import read_payment
 from support.claims import signed_envelope
-from support.losing_database import LosingDatabase
+from support.faulty_database import LosingDatabase
 from support.manual_clock import START, ManualClock
 from support.payments import Draft
 

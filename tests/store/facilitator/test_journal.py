@@ -25,7 +25,7 @@ from farebox.submission.fate import SentEnvelope
 from farebox.x402.reasons import Reason
 from support.claims import claim, signed_envelope
 from support.manual_clock import START, ManualClock
-from support.waiting import until
+from testing.waiting import until
 
 CONFIRMED = FinalStatus(SettlementState.CONFIRMED, ledger=102, fee_charged=23_000)
 CLAIM_LOST = Recording.CLAIM_LOST

@@ -12,7 +12,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 from support.claims import DIGEST, claim, signed_envelope
-from support.losing_database import LosingDatabase
+from support.faulty_database import LosingDatabase
 from support.manual_clock import ManualClock
 
 MINE = claim()

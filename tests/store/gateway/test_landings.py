@@ -24,6 +24,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Connection, Database
 from farebox.x402.reasons import Reason
+from support.faulty_database import LosableDatabase, LosingDatabase
 from support.gateway_payments import (
     HASH,
     ScriptedSettler,
@@ -34,8 +35,6 @@ from support.gateway_payments import (
     payer_of,
     settled,
 )
-from support.losable_database import LosableDatabase
-from support.losing_database import LosingDatabase
 
 FOREIGN_HASH = "cd" * 32
 FOREIGN = NotSettled(Reason.FOREIGN_LANDING, Network.TESTNET, None, FOREIGN_HASH)

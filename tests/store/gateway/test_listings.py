@@ -23,8 +23,8 @@ from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
 from support.catalog_index import RecordingIndex
 from support.journal_rows import SELLER, Paid, insert_settlement
+from support.listings import no_gateway
 from support.vault import new_owner
-from support.wrapper_listings import no_gateway
 from support.wrappers import (
     OTHER_ASSET,
     OTHER_PAY_TO,

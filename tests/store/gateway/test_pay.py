@@ -55,8 +55,8 @@ from support.gateway_payments import (
     settled,
 )
 from support.vault import OLD, keys
-from support.waiting import until
 from support.wrappers import OTHER_PAY_TO, change_fields, wrappers_of
+from testing.waiting import until
 
 REFUSED = NotSettled(Reason.SIMULATION_FAILED, Network.TESTNET)
 _FIND_LIMIT = PaymentAdmission.find_limit

@@ -15,8 +15,8 @@ from farebox.kernel.caller import Caller, CallerKind
 from farebox.storage.faults import Conflict
 from farebox.storage.pool import Database
 from support.gateway_payments import HASH, enabled_wrapper, new_payment
-from support.waiting import until
 from support.wrappers import change_fields, wrappers_of
+from testing.waiting import until
 
 A_MINUTE = timedelta(minutes=1)
 Reserve = Callable[[NewPayment], Awaitable[GatewayPayment | None]]

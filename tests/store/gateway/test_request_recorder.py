@@ -14,7 +14,7 @@ from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
-from support.waiting import until
+from testing.waiting import until
 
 AT = datetime(2026, 11, 22, 23, 59, tzinfo=UTC)
 REQUEST = RecordedRequest(

@@ -21,7 +21,7 @@ from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
 from support.budgets import CHARGED, CONFIRMED, FAILED, envelope
 from support.claims import claim
-from support.losing_database import LosingDatabase
+from support.faulty_database import LosingDatabase
 from support.manual_clock import START, ManualClock
 
 ANNA, BERT = OwnerId("user_anna"), OwnerId("user_bert")

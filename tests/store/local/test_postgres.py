@@ -23,7 +23,7 @@ from farebox.local.postgres_folder import (
     remove_stale_pid_file,
     server_owner,
 )
-from support.waiting import until_blocking
+from testing.waiting import until_blocking
 
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts a server as `nobody`")
 

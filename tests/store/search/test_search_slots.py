@@ -10,7 +10,7 @@ from farebox.search.search import Search, SearchesBusy, SearchRequest
 from farebox.storage.pool import Database
 from support.listings import Listed, list_many
 from support.manual_clock import ManualClock
-from support.waiting import WITHIN_S
+from testing.waiting import WITHIN_S
 
 SKY = Listed(
     "https://sky.example/v1/forecast",

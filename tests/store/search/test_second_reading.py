@@ -13,9 +13,9 @@ from farebox.search.meaning.doubt import OPEN_ABOVE, OPEN_BELOW
 from farebox.search.search import Search, SearchRequest
 from farebox.search.wire import search_body
 from farebox.storage.pool import Database
+from support.faulty_database import ping
 from support.listings import Listed, list_many
 from support.manual_clock import ManualClock
-from support.ping import ping
 from support.senses import SaidMeaning, SaidMeanings
 
 QUERY = "settle the invoice"

@@ -11,9 +11,9 @@ from farebox.kernel.secret import Secret
 from farebox.search.meaning.senses import Sense
 from farebox.search.search import Search, SearchRequest
 from farebox.storage.pool import Database
+from support.faulty_database import ping
 from support.listings import SELLER, Listed, list_many
 from support.manual_clock import ManualClock
-from support.ping import ping
 from support.senses import SaidMeaning, SaidMeanings
 
 OTHERS: Final = tuple(

@@ -7,7 +7,7 @@ from typing import Final
 from farebox.kernel.secret import Secret
 from farebox.storage.migrate import Migration, migrate, packaged_migrations
 from farebox.storage.pool import Database
-from support.waiting import until
+from testing.waiting import until
 
 
 def before(name: str) -> list[Migration]:

@@ -14,8 +14,8 @@ from farebox.storage.capacity import SessionRefused, read_capacity
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
+from support.faulty_database import ping
 from support.pgbouncer import pgbouncer, program
-from support.ping import ping
 
 SERVER_CONNECTIONS: Final = 3  # fewer than clients, so that transactions change connections
 SIZES: Final = ConnectionSettings(4, 4, 4, is_pooled=True)

@@ -11,8 +11,8 @@ from farebox.app.settings import ConnectionSettings
 from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable, NoFreeConnection
 from farebox.storage.pool import Database, NestedConnection
-from support.ping import ping
-from support.waiting import WITHIN_S
+from support.faulty_database import ping
+from testing.waiting import WITHIN_S
 
 SHORT_S = 0.05
 

@@ -16,7 +16,7 @@ from farebox.search import prune as search_prune
 from farebox.search.prune import Pruning
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
-from support.waiting import until
+from testing.waiting import until
 
 
 def batches(*counts: int) -> Callable[..., Awaitable[int]]:

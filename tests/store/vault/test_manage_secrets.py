@@ -17,7 +17,7 @@ from farebox.vault.stored_secret import Purpose, SecretInUse, SecretNameTaken, T
 from support.promises import case, promise
 from support.unlimited import Unlimited
 from support.vault import NEW, OLD, VaultReplica, keys, new_owner, random_value, vault_replica
-from support.waiting import WITHIN_S, until_lock_is_waited_for
+from testing.waiting import WITHIN_S, until_lock_is_waited_for
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from farebox.app.database_pools import build_pools
 from farebox.app.ingress_services import build_ingress
 from farebox.ingress.rate_limiter import RateLimiter
 from farebox.kernel.secret import Secret
+from support.listings import no_gateway
 from support.manual_clock import ManualClock
-from support.wrapper_listings import no_gateway
 
 NOWHERE = "postgresql:///nowhere"
 

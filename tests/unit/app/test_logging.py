@@ -17,7 +17,7 @@ import pytest
 import structlog
 
 from farebox.app.logging import LineFile, configure_logging, open_log
-from farebox.app.setting_rules import LogLevel
+from support.recording_log import log_file
 
 CALLS: Final = 20_000
 WHOLE: Final = b'{"event":"whole"}\n'
@@ -26,16 +26,8 @@ WHOLE: Final = b'{"event":"whole"}\n'
 @pytest.fixture
 def log_path(tmp_path: Path) -> Iterator[Path]:
     """A log file that everything is written to, until the test ends."""
-    root = logging.getLogger()
-    kept = (list(root.handlers), root.level, structlog.get_config())
-    path = tmp_path / "farebox.log"
-    descriptor = open_log(path)
-    configure_logging(LogLevel.DEBUG, descriptor)
-    yield path
-    logging.captureWarnings(capture=False)
-    root.handlers, root.level = kept[0], kept[1]
-    structlog.configure(**kept[2])
-    os.close(descriptor)
+    with log_file(tmp_path / "farebox.log") as path:
+        yield path
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 from bench.child_process import finish, generate_load, start_process
 from bench.load import Result
 from bench.measure import Requests, load
-from e2e.machine import RunFailed
+from testing.machine import RunFailed
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood"
 

@@ -5,8 +5,7 @@ import json
 import time
 from base64 import b64encode
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import aiohttp
 import pytest
@@ -20,6 +19,7 @@ from bench.settle_payments import Payment
 from bench.settle_relay import BadSequence, RpcRelay
 from bench.settle_run import Run
 from farebox.stellar.network_settings import LedgerLimits
+from testing.servers import listening
 
 CONFIRMED, ANSWERED = Row("confirmed", is_answered=False), Row("confirmed", is_answered=True)
 DEAD, SENT = Row("dead", is_answered=False), Row("submitted", is_answered=False)
@@ -122,15 +122,6 @@ def _refusal() -> str:
     return json.dumps({"result": result_body})
 
 
-@asynccontextmanager
-async def _serving(serve: Serve) -> AsyncIterator[int]:
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-
-
 async def _request(reader: asyncio.StreamReader) -> None:
     head = await reader.readuntil(b"\r\n\r\n")
     length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
@@ -170,7 +161,7 @@ async def test_tap_counts_a_bad_sequence_inside_a_fee_bump() -> None:
             writer.write(_http_response(body))
         await _closed(reader, writer)
 
-    async with _serving(node) as port, aiohttp.ClientSession() as session:
+    async with listening(node) as port, aiohttp.ClientSession() as session:
         relay = RpcRelay(f"http://127.0.0.1:{port}")
         async with relay.serving() as url:
             for method, expected in zip(
@@ -194,7 +185,7 @@ async def test_load_repeats_at_the_other_replica_when_a_connection_breaks() -> N
         writer.write(_http_response('{"success":true,"transaction":"ab","errorReason":null}'))
         await _closed(reader, writer)
 
-    async with _serving(dies) as first, _serving(lives) as second:
+    async with listening(dies) as first, listening(lives) as second:
         now = time.monotonic()
         plan = Plan(
             servers=[("127.0.0.1", first), ("127.0.0.1", second)],

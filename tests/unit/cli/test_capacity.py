@@ -4,23 +4,15 @@ import resource
 from dataclasses import replace
 
 import pytest
-from stellar_sdk import Keypair
 
-from farebox.app.configuration import read_settings
 from farebox.app.settings import Settings
 from farebox.cli.capacity import max_callers, raise_descriptor_limit, reserved_descriptors
 from farebox.cli.exits import UserActionRequired
-
-NODE = "http://127.0.0.1:9/"
+from support.environments import KEYS, read_changed
 
 
 def _settings(**given: str) -> Settings:
-    needed = {
-        "FAREBOX_RPC_URL_TESTNET": NODE,
-        "FAREBOX_RELAYER_SECRET_TESTNET": Keypair.random().secret,
-        "FAREBOX_OPERATOR_KEYS": "sha256:" + "1" * 64,
-    }
-    return read_settings(needed | {f"FAREBOX_{name}": value for name, value in given.items()})
+    return read_changed(**KEYS, **{f"FAREBOX_{name}": value for name, value in given.items()})
 
 
 def _limit(monkeypatch: pytest.MonkeyPatch, now: int, hard: int) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from support.command import environment
-from support.waiting import until_blocking
+from testing.waiting import until_blocking
 
 # the question is asked inside an event loop, as `farebox pay` asks it
 SCRIPT: Final = """

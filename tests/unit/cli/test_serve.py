@@ -1,23 +1,16 @@
 """The host names that the service allows, and the exit code of its failures."""
 
 import pytest
-from stellar_sdk import Keypair
 
-from farebox.app.configuration import SettingsRefused, read_settings
+from farebox.app.configuration import SettingsRefused
 from farebox.app.settings import Settings
 from farebox.cli.serve import allowed_host_names, command_failure
 from farebox.kernel.errors import CommandRefused, Outage
-
-NODE = "http://127.0.0.1:9/"
+from support.environments import KEYS, read_changed
 
 
 def _settings(**given: str) -> Settings:
-    needed = {
-        "FAREBOX_RPC_URL_TESTNET": NODE,
-        "FAREBOX_RELAYER_SECRET_TESTNET": Keypair.random().secret,
-        "FAREBOX_OPERATOR_KEYS": "sha256:" + "1" * 64,
-    }
-    return read_settings(needed | {f"FAREBOX_{name}": value for name, value in given.items()})
+    return read_changed(**KEYS, **{f"FAREBOX_{name}": value for name, value in given.items()})
 
 
 def test_loopback_service_allows_loopback_public_and_configured_hosts() -> None:

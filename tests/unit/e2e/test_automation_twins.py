@@ -6,9 +6,9 @@ import pytest
 from stellar_sdk import Keypair, StrKey
 
 from e2e.automation_calls import MadeRun, made_run
-from e2e.automation_cases import Case, Place, cases
 from e2e.automation_twins import CONTENT, EXPECTED, GAPS, Change, changed_run, changes_of
 from farebox.automation.plans.session_spec import AuthorityMode
+from testing.automation_cases import Case, Place, cases
 
 _DELEGATED = [case for case in cases(quick=False) if case.has_delegate]
 

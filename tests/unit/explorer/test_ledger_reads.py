@@ -10,7 +10,7 @@ from farebox.explorer.ledger_reads import FoundEntries, LedgerReads, ReadLimits,
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc import LedgerEntries, LedgerEntry, RawSimulation, RpcUnavailable
 from support.fake_rpc import FakeRpc
-from support.waiting import until
+from testing.waiting import until
 
 KEY: Final = b"key"
 _SHORT: Final = ReadLimits(entries=2, simulations=1, slot_wait_s=0.01, deadline_s=0.05)

@@ -44,7 +44,7 @@ from farebox.x402.reasons import Reason
 from support.accepted_payment import accepted_payment
 from support.claims import signed_envelope
 from support.manual_clock import START, ManualClock
-from support.waiting import until
+from testing.waiting import until
 
 ACCEPTED = accepted_payment()
 PAYMENT = ACCEPTED.transfer.payment

@@ -17,7 +17,7 @@ from farebox.outbound.request import OutboundRequest
 from farebox.outbound.resolve import LoopbackResolver, PinnedAddress, PublicResolver, SystemLookup
 from farebox.outbound.target import Target
 from support.outbound import LOOPBACK, SELLER, lookup
-from support.waiting import until
+from testing.waiting import until
 
 TARGET = Target(SELLER, 443, "/", "", False)
 

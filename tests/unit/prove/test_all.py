@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import prove
-from e2e.module_run import last_line
 from prove.all import (
     PROOFS,
     ProofResult,
@@ -14,6 +13,7 @@ from prove.all import (
     table_of,
 )
 from prove.rot import RUNS_OTHERS
+from testing.module_run import last_line
 
 HELD = ProofResult(SizedProof("held", {}), 0, 61.4, {"cases": 12})
 FAILED = ProofResult(SizedProof("failed", {}), 1, 5.0, {"cases": 3})

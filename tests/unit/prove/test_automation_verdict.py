@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from stellar_sdk import InvokeHostFunction
 
-from e2e.automation_payments import PRICE
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.addresses import Address
 from prove.automation_plans import ProvenPlan
@@ -14,6 +13,7 @@ from prove.automation_sessions import RUNS
 from prove.automation_tally import Tally
 from prove.automation_verdict import CaseRows, RunViolation, judge_case
 from prove.run_envelopes import Delivery, LandedEnvelope, RunEnvelope
+from testing.automation_payments import PRICE
 
 PAYMASTER, CHANNEL, STRANGER, OWNER = "GPAYMASTER", "GCHANNEL", "GSTRANGER", Address("GOWNER")
 TOKEN, FEE = Address("CTOKEN"), 100

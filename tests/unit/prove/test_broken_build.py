@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from e2e.machine import ROOT, RunFailed
 from prove import (
     auth_control,
     automation_control,
@@ -26,6 +25,7 @@ from prove import (
 )
 from prove.broken_build import sources_with_changes, sources_with_ends
 from support.table_rows import in_row
+from testing.machine import ROOT, RunFailed
 
 Build = Callable[[Path], Path]
 BUILDS: dict[str, Build] = {

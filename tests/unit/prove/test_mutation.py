@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from e2e.machine import ROOT, RunFailed
 from prove.mutation import Judgement, figures_of, judge_all, killer_of, read_judgements
 from prove.mutation_draw import Mutant, Mutation, draw_mutants, find_mutations, mutate
 from prove.mutation_syntax import ModuleSyntax
@@ -21,6 +20,7 @@ from prove.mutation_tests import (
     name_of_context,
 )
 from prove.mutation_tree import MutationTree, TestResult
+from testing.machine import ROOT, RunFailed
 
 MODULE = "src/farebox/gateway/price.py"
 TEXT = """\

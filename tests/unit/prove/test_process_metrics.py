@@ -2,8 +2,8 @@
 
 import pytest
 
-from e2e.machine import RunFailed
 from prove.process_metrics import Sample, compute_trend
+from testing.machine import RunFailed
 
 
 def test_trend_needs_two_samples_after_the_warm_up() -> None:

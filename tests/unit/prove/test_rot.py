@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from e2e.machine import RunFailed
-from e2e.module_run import TargetRun
 from prove.rot import choose, find_targets, judge
+from testing.machine import RunFailed
+from testing.module_run import TargetRun
 
 TARGETS = ["bench.verify", "e2e.mcp", "prove.auth", "prove.limits_fair"]
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from farebox.search.meaning.meaning import LanguageModel
-from support.waiting import WITHIN_S, until
+from testing.waiting import WITHIN_S, until
 
 
 class Judging:

@@ -19,8 +19,6 @@ from farebox.stellar.entry_writer import key_signature
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.x402.payment import Payment, PaymentTerms
 from farebox.x402.reasons import Reason
-from support.contract_calls import address, invocation, invoke, transfer
-from support.entries import Credentials, unsigned_entry
 from support.promises import case
 from support.signing import (
     CHANNEL,
@@ -33,6 +31,8 @@ from support.signing import (
     FixedLedgers,
     Signing,
 )
+from testing.contract_calls import address, invocation, invoke, transfer
+from testing.entries import Credentials, unsigned_entry
 
 STRANGER: Final = SigningKey(bytes([77]) * 32)
 WALLET: Final = contract_address(bytes([9]) * 32)

@@ -7,10 +7,10 @@ import pytest
 from stellar_sdk import scval, xdr
 
 from farebox.signing.signature import MAX_VALUE_BYTES, read_key_signature, read_signature_value
-from support.contract_calls import nested_vector, wide_vector
-from support.entries import key_signatures
 from support.promises import case
 from support.signing import PAYER, PAYER_KEY
+from testing.contract_calls import nested_vector, wide_vector
+from testing.entries import key_signatures
 
 RAW: Final = bytes(range(64))
 WANTED: Final = key_signatures([(bytes(PAYER_KEY.verify_key), RAW)]).to_xdr_bytes()

@@ -7,8 +7,9 @@ from farebox.stellar.auth_entries import AuthEntry, CredentialKind
 from farebox.stellar.transfer_envelope import TransferEnvelope, Unreadable, read_transfer_envelope
 from farebox.x402.reasons import Reason
 from support.raw_envelopes import CALL, ENTRY, NONE, ONE, raw_entry, raw_envelope, u32
-from support.sdk_envelopes import PAYER, credentials, invocation
+from support.sdk_envelopes import PAYER, credentials
 from support.sdk_values import account, claimable_balance, contract, muxed, pool, void
+from testing.contract_calls import invocation
 
 Credentials = xdr.SorobanCredentialsType
 

@@ -18,8 +18,10 @@ from farebox.stellar.auth_entries import (
 )
 from farebox.stellar.transfer_envelope import TransferEnvelope, read_transfer_envelope
 from support.raw_envelopes import CALL, ONE, raw_envelope, u32
-from support.sdk_envelopes import PAYER, credentials, invocation, key_signatures, signed_entry
+from support.sdk_envelopes import PAYER, credentials, signed_entry
 from support.sdk_values import KEYPAIRS, account, blob, contract, mapping, symbol, vector, void
+from testing.contract_calls import invocation
+from testing.entries import key_signatures
 
 TESTNET = Network.TESTNET.id
 Credentials = xdr.SorobanCredentialsType
@@ -110,7 +112,7 @@ def test_keys_are_sorted_only_in_strictly_rising_order() -> None:
 
 def test_entry_without_a_signature_does_not_verify() -> None:
     unsigned = _with_signature(void())
-    none_listed = _with_signature(key_signatures())
+    none_listed = _with_signature(key_signatures([]))
     assert unsigned.signature == Unsigned()
     assert none_listed.signature == KeySignatures(())
     for entry in (unsigned, none_listed):
@@ -143,7 +145,7 @@ def test_signature_of_another_form_is_opaque_and_does_not_verify(signature: xdr.
 
 
 def test_signature_of_a_contract_is_opaque() -> None:
-    entry = _with_signature(key_signatures((bytes(32), bytes(64))), contract(b"\x0c" * 32))
+    entry = _with_signature(key_signatures([(bytes(32), bytes(64))]), contract(b"\x0c" * 32))
     assert entry.signature == OpaqueSignature()
 
 
@@ -159,5 +161,5 @@ def test_source_account_credentials_do_not_verify() -> None:
 
 def test_invalid_and_small_order_keys_do_not_verify() -> None:
     for key in (b"\xff" * 32, bytes(32), b"\x01" + bytes(31)):
-        entry = _with_signature(key_signatures((key, bytes(64))))
+        entry = _with_signature(key_signatures([(key, bytes(64))]))
         assert not every_signature_verifies(entry, TESTNET)

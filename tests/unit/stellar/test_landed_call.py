@@ -5,9 +5,9 @@ from stellar_sdk import FeeBumpTransactionEnvelope, Keypair, StrKey, Transaction
 
 from farebox.kernel.networks import Network
 from farebox.stellar.transfer_envelope import LandedCall, read_landed_call
-from support.contract_calls import address, address_value, invoke
 from support.envelopes import call_operation, fee_bumped, sealed, transaction
 from support.payments import Draft
+from testing.contract_calls import address, address_value, invoke
 
 NET = Network.TESTNET
 PAYER, SENDER, BUMPER = Keypair.random(), Keypair.random(), Keypair.random()

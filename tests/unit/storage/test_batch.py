@@ -7,7 +7,7 @@ import pytest
 
 from farebox.storage.batch import Batch
 from farebox.storage.faults import Conflict, DatabaseUnavailable, LimitExceeded, StatementRefused
-from support.waiting import until
+from testing.waiting import until
 
 
 class Doubling:

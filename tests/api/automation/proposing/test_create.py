@@ -15,7 +15,8 @@ from support.automation import sealer
 from support.callers import OPERATOR, OPERATOR_KEY, bearer, create_key, sign_in_wallet
 from support.planted_secrets import plant_secret
 from support.promises import promise
-from support.proposing_stage import PLANS, ProposingStage, hash_of, in_time, keeper_plan
+from support.proposing_stage import PLANS, ProposingStage, hash_of, keeper_plan
+from testing.plan_specs import in_time
 
 
 @promise("automation:session-material")

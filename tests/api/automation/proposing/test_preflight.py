@@ -111,10 +111,7 @@ async def test_balance_that_does_not_cover_a_run_is_found(proposing: ProposingSt
     await ledger.fund(poor.public_key)
     asset = Asset(scene.code, scene.issuer)
     await ledger.submit(poor, lambda builder: builder.append_change_trust_op(asset))
-    parties = (scval.to_address(scene.payers[0].address), scval.to_address(poor.public_key))
-    await ledger.invoke(
-        key_of(scene.payers[0]), scene.asset, "transfer", *parties, scval.to_int128(99)
-    )
+    await ledger.give(key_of(scene.payers[0]), scene.asset, poor.public_key, 99)
     wallet = await proposing.wallet(poor.public_key)
     payee = scene.payees[0].address
     short = (await proposing.propose(wallet, payroll(scene.asset, (payee, 100))))["preflight"]

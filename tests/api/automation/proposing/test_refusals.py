@@ -12,19 +12,19 @@ from farebox.kernel.addresses import contract_address
 from farebox.kernel.networks import Network
 from support.node_proxy import http
 from support.payments import Json
+from support.plan_stage import until_paid_for
 from support.promises import promise
 from support.proposing_stage import (
     PLANS,
     ProposingStage,
     hash_of,
-    in_time,
     keeper_plan,
     payroll,
-    until_paid_for,
 )
 from support.stage import Stage, own_relayer, service
 from support.table_rows import in_row
 from support.vault import VAULT_SETTING
+from testing.plan_specs import in_time
 
 _DEBIT = "spec.effects.maxDebit[0].amount"
 CRON = {"type": "cron", "expr": "0 8 * * 1", "timezone": "Europe/Paris"}

@@ -9,7 +9,8 @@ from farebox.kernel.addresses import ZERO_ACCOUNT
 from farebox.kernel.ids import new_id
 from farebox.kernel.networks import Network
 from support.payments import Json
-from support.proposing_stage import PLANS, ProposingStage, in_time, keeper_plan, payroll
+from support.proposing_stage import PLANS, ProposingStage, keeper_plan, payroll
+from testing.plan_specs import in_time
 
 
 async def presigned(proposing: ProposingStage, **changes: object) -> tuple[dict[str, str], Json]:

@@ -31,7 +31,7 @@ from support.automation import RUNS, draft_plan, open_calls
 from support.automation_world import NET
 from support.fake_rpc import FakeRpc
 from support.manual_clock import START, ManualClock
-from support.waiting import until
+from testing.waiting import until
 
 TARGET, OWNER = contract_address(bytes(32)), OwnerId("user")
 RUN = Run(

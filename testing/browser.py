@@ -20,7 +20,7 @@ from playwright.async_api import (
     async_playwright,
 )
 
-from e2e.machine import ROOT, RunFailed
+from testing.machine import ROOT, RunFailed
 
 CHROMIUM: Final = ("chromium", "chromium-browser")  # as in scripts/chromium
 AXE: Final = ROOT / "e2e" / "node_modules" / "axe-core" / "axe.min.js"

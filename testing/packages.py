@@ -4,13 +4,13 @@ import base64
 import hashlib
 import json
 import shutil
-import subprocess
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, build_environment, say
+from testing.commands import output_of
+from testing.machine import RunFailed, say
 
 _STAMP: Final = ".installed-from"
 _NPM_S: Final = 300.0
@@ -95,18 +95,5 @@ def _archive(folder: Path, spec: str, scratch: Path) -> Path:
 
 
 def _npm(arguments: list[str], folder: Path) -> str:
-    try:
-        completed = subprocess.run(
-            ["npm", *arguments],
-            cwd=folder,
-            env=build_environment({}),
-            capture_output=True,
-            text=True,
-            timeout=_NPM_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise RunFailed(f"npm {arguments[0]} did not end within {_NPM_S:.0f} s") from error
-    if completed.returncode:
-        raise RunFailed(f"npm {arguments[0]} failed:\n{completed.stderr.strip()[-800:]}")
-    return completed.stdout
+    name = f"npm {arguments[0]}"
+    return output_of(["npm", *arguments], name=name, within_s=_NPM_S, cwd=folder)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from e2e.machine import ROOT
+from testing.machine import ROOT
 
 _STOP_S: Final = 20.0
 

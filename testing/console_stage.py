@@ -11,11 +11,6 @@ from typing import Final
 
 from stellar_sdk import Keypair
 
-from e2e.automation_chain import NET, AutomationChain
-from e2e.console_plan_forms import PlanScene
-from e2e.machine import RunFailed, our_process, subfolder
-from e2e.plan_service import deploy_exchange, new_keeper, plan_settings, set_up_plans
-from e2e.stage import Market, Stage, open_stage
 from farebox.app.console import read_console
 from farebox.buyer.wallet import wallet_of
 from farebox.kernel.networks import Network
@@ -25,6 +20,10 @@ from farebox.local.devnet import HeaderForm
 from farebox.local.gateway_settings import gateway_settings
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.wrapped_api import NAME, WrappedApi
+from testing.automation_chain import NET, AutomationChain
+from testing.machine import RunFailed, our_process, subfolder
+from testing.plan_service import deploy_exchange, new_keeper, plan_settings, set_up_plans
+from testing.stage import Market, Stage, open_stage
 
 BUYER: Final = 1  # the place of an account in the wallet
 SELLER: Final = 2
@@ -32,6 +31,16 @@ PLANNERS: Final = (3, 4)  # owners of plans, one for each round: none has credit
 _SENDERS: Final = 3  # accounts that deploy contracts
 # and the paymaster; there are as many payees more, one of which sells runs
 _PARTIES: Final = len(PLANNERS) + _SENDERS + 1
+
+
+@dataclass(frozen=True, slots=True)
+class PlanScene:
+    """What the plans act on; the scene of `chain` has both tokens."""
+
+    chain: AutomationChain
+    keeper: str
+    oracle: str
+    recipients: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,16 @@
 """Authorization entries and their signatures, by the public SDK."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final
 
-from stellar_sdk import Keypair, scval, xdr
+from stellar_sdk import Address, Keypair, scval, xdr
 from stellar_sdk.auth import authorization_payload_hash, authorize_entry
 
-from support.contract_calls import address
+from testing.contract_calls import address
+from testing.machine import RunFailed
 
+Signature = Callable[[xdr.HashIDPreimage], xdr.SCVal]
 VOID: Final = scval.to_void()
 _Kind = xdr.SorobanCredentialsType
 
@@ -68,13 +70,37 @@ def signed_entry(
     entry = unsigned_entry(
         root, address(who), nonce=nonce, expires_at_ledger=expires_at_ledger, kind=kind
     )
-    ordered = sorted(signers, key=_raw_key) if is_sorted else list(signers)
+    ordered = sorted(signers, key=_raw_key) if is_sorted else signers
+    return authorize_entry(entry, by_keys(ordered), expires_at_ledger, passphrase)
+
+
+def by_keys(signers: Sequence[Keypair]) -> Signature:
+    """How a classic account signs by these keys, in their order."""
 
     def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
         digest = authorization_payload_hash(preimage)
-        return key_signatures([(_raw_key(key), key.sign(digest)) for key in ordered])
+        return key_signatures([(_raw_key(key), key.sign(digest)) for key in signers])
 
-    return authorize_entry(entry, sign, expires_at_ledger, passphrase)
+    return sign
+
+
+def in_bytes(key: Keypair) -> Signature:
+    """How a smart wallet signs whose signatures are 64 bytes."""
+    return lambda preimage: scval.to_bytes(key.sign(authorization_payload_hash(preimage)))
+
+
+def last_ledger(entry: xdr.SorobanAuthorizationEntry) -> int:
+    """The last ledger in which an entry may be used, as it is."""
+    credentials = entry.credentials.address
+    if credentials is None:
+        raise RunFailed("an entry names no address")
+    return credentials.signature_expiration_ledger.uint32
+
+
+def address_of(entry: xdr.SorobanAuthorizationEntry) -> str:
+    """The address that authorizes with an entry, or nothing."""
+    credentials = entry.credentials.address
+    return Address.from_xdr_sc_address(credentials.address).address if credentials else ""
 
 
 def key_signatures(pairs: Sequence[tuple[bytes, bytes]]) -> xdr.SCVal:

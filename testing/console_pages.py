@@ -7,7 +7,7 @@ from typing import Final
 from playwright.async_api import Page
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
-from e2e.machine import ROOT
+from testing.machine import ROOT
 
 _PAGES: Final = ROOT / "console" / "src" / "app" / "pages.tsx"
 _PATH: Final = re.compile(r'path: "(/[^"]*)",\s+title: "[^"]*",\s+needsOwner:')

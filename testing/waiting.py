@@ -19,15 +19,26 @@ _LOCK_WAITERS: Final = """
 
 
 @overload
-async def until(condition: Callable[[], Awaitable[T | None]], within_s: float = WITHIN_S) -> T: ...
+async def until(
+    condition: Callable[[], Awaitable[T | None]],
+    within_s: float = WITHIN_S,
+    *,
+    pause_s: float | None = None,
+) -> T: ...
 
 
 @overload
-async def until(condition: Callable[[], object], within_s: float = WITHIN_S) -> object: ...
+async def until(
+    condition: Callable[[], object], within_s: float = WITHIN_S, *, pause_s: float | None = None
+) -> object: ...
 
 
-async def until(condition: Callable[[], Any], within_s: float = WITHIN_S) -> Any:
+async def until(
+    condition: Callable[[], Any], within_s: float = WITHIN_S, *, pause_s: float | None = None
+) -> Any:
     """Return the first true value of `condition`, which may be a coroutine function.
+
+    It is asked for every `pause_s` seconds, or without them more and more rarely.
 
     Raises:
         TimeoutError: the condition was not met within `within_s` seconds.
@@ -44,7 +55,7 @@ async def until(condition: Callable[[], Any], within_s: float = WITHIN_S) -> Any
             late = TimeoutError(f"the condition stays {value!r} for {within_s} s")
             late.add_note(_describe_tasks())
             raise late
-        await asyncio.sleep(min(max(_PAUSE_S, waited_s / 20), _LONGEST_PAUSE_S))
+        await asyncio.sleep(pause_s or min(max(_PAUSE_S, waited_s / 20), _LONGEST_PAUSE_S))
 
 
 def _describe_tasks() -> str:

@@ -1,19 +1,13 @@
 """Owners of plans: classic accounts and smart accounts, what they sign, and their requests."""
 
 import asyncio
-import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import aiohttp
-from stellar_sdk import Address, Keypair, TransactionEnvelope, scval, xdr
-from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+from stellar_sdk import TransactionEnvelope, xdr
 
-from e2e.automation_chain import NET, Entry
-from e2e.machine import RunFailed
 from farebox.buyer.authorization import authorize
 from farebox.buyer.offer import Option, UnreadableOffer, read_offer
 from farebox.buyer.pay import payment_payload
@@ -21,38 +15,18 @@ from farebox.buyer.wallet import wallet_of
 from farebox.kernel.secret import Secret
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.x402.headers import encode_header
+from testing.automation_chain import NET
+from testing.contracts import Entry
+from testing.entries import address_of
+from testing.machine import RunFailed
+from testing.smart_accounts import Owner
 
 PLANS: Final = "/v1/automations"
 _CHALLENGE_LIFE: Final = 60  # ledgers
 _HTTP_S: Final = 60
 _PENDING_LOOKS: Final = 40
+_PENDING_S: Final = 0.5
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """An account and its key; `generation` is empty for a classic account."""
-
-    account: str
-    key: Keypair = field(repr=False)
-    generation: str = ""
-    verifier: str = ""
-
-    def sign(self, raw: str, *, until: int | None = None) -> str:
-        """Sign an entry (base64), to its own last ledger unless another one is given."""
-        entry = Entry.from_xdr(raw)
-        credentials = entry.credentials.address
-        if credentials is None:
-            raise RunFailed("an entry names no address")
-        until = until or credentials.signature_expiration_ledger.uint32
-        return self.sign_entry(entry, until).to_xdr()
-
-    def sign_entry(self, entry: Entry, until: int) -> Entry:
-        """Sign an entry up to a ledger, for every call in it."""
-        if not self.generation:
-            return authorize_entry(entry, self.key, until, NET.passphrase)
-        rules = [0] * tree_size(entry.root_invocation)
-        return sign_by_external(entry, self.key, rules, until, self)
 
 
 class Client:
@@ -90,7 +64,7 @@ class Client:
         entries = found.soroban_authorization_entries
         signed = [
             Entry.from_xdr(self.owner.sign(each.to_xdr(), until=ledger + _CHALLENGE_LIFE))
-            if _address(each) == self.owner.account
+            if address_of(each) == self.owner.account
             else each
             for each in entries
         ]
@@ -159,7 +133,7 @@ class Client:
         for _ in range(_PENDING_LOOKS):  # a payment under way is answered 202
             if status != 202:
                 break
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(_PENDING_S)
             status, found, _ = await self.send("POST", path, body, payment_signature=payment)
         return status, found
 
@@ -174,50 +148,3 @@ async def _json(response: aiohttp.ClientResponse, what: str) -> Json:
 def open_http() -> aiohttp.ClientSession:
     """Open a session whose requests all have a deadline; close it afterwards."""
     return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_HTTP_S))
-
-
-def sign_by_external(
-    entry: Entry, key: Keypair, rule_ids: Sequence[int], until: int, account: Owner
-) -> Entry:
-    """Sign an entry for a smart account by one external key, under the rule of each call."""
-    ids = scval.to_vec([scval.to_uint32(each) for each in rule_ids])
-
-    def answer(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
-        payload = authorization_payload_hash(preimage)
-        signature = scval.to_bytes(key.sign(_digest(account, payload, ids)))
-        pair = xdr.SCMapEntry(external_signer(account.verifier, key), signature)
-        signers = xdr.SCVal(xdr.SCValType.SCV_MAP, map=xdr.SCMap([pair]))
-        return scval.to_struct({"context_rule_ids": ids, "signers": signers})
-
-    return authorize_entry(entry, answer, until, NET.passphrase)
-
-
-def external_signer(verifier: str, key: Keypair) -> xdr.SCVal:
-    """A key of a smart account, as its rules name it."""
-    public = scval.to_bytes(key.raw_public_key())
-    return scval.to_vec([scval.to_symbol("External"), scval.to_address(verifier), public])
-
-
-def tree_size(node: xdr.SorobanAuthorizedInvocation) -> int:
-    """The number of calls in a tree."""
-    return 1 + sum(tree_size(below) for below in node.sub_invocations)
-
-
-def _digest(account: Owner, payload: bytes, ids: xdr.SCVal) -> bytes:
-    if account.generation == "c":
-        return hashlib.sha256(payload + ids.to_xdr_bytes()).digest()
-    structure = scval.to_struct(
-        {
-            "account": scval.to_address(account.account),
-            "context_rule_ids": ids,
-            "signature_payload": scval.to_bytes(payload),
-        }
-    )
-    return hashlib.sha256(structure.to_xdr_bytes()).digest()
-
-
-def _address(entry: Entry) -> str:
-    credentials = entry.credentials.address
-    if credentials is None:
-        return ""
-    return Address.from_xdr_sc_address(credentials.address).address

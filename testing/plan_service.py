@@ -1,24 +1,23 @@
 """What a service needs that runs plans: an exchange on the ledger, settings, deployed contracts."""
 
-import asyncio
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from stellar_sdk import Keypair, scval
 
-from e2e.automation_chain import NET, AutomationChain, call
-from e2e.machine import FAREBOX, ROOT, RunFailed, ServedNetwork, build_environment, say
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Scene
+from testing.automation_chain import NET, AutomationChain
+from testing.commands import run_farebox
+from testing.contracts import call
+from testing.machine import ServedNetwork, say
 
 LIQUIDITY: Final = 10**10  # so that a purchase moves the rate by little
 PRICE: Final = 10**14  # the oracle's, of both tokens
 RUN_PRICE: Final = 1_000  # base units of the asset
 CHANNELS: Final = 8
-_COMMAND_S: Final = 180
 _SUFFIX: Final = NET.name
 
 
@@ -86,8 +85,7 @@ async def set_up_plans(
     label = ("--network", NET.label)
     found: dict[str, str] = {}
     for group in ("auth", "automation") if with_sign_in else ("automation",):
-        words = (group, "deploy", *label)
-        printed = await asyncio.to_thread(_command, words, served, settings, folder)
+        printed = await run_farebox((group, "deploy", *label), _own(served, settings, folder))
         found |= dict(line.split("=", 1) for line in printed.splitlines() if "=" in line)
     say(f"creating {CHANNELS} channels of the paymaster")
     for purpose in ("automation", "settlement") if with_sign_in else ("automation",):
@@ -100,23 +98,8 @@ async def create_channels(
 ) -> None:
     """Create so many channels by the operator's command."""
     create = ("channels", "create", "--for", purpose, "--count", str(count))
-    words = (*create, "--network", NET.label)
-    await asyncio.to_thread(_command, words, served, settings, folder)
+    await run_farebox((*create, "--network", NET.label), _own(served, settings, folder))
 
 
-def _command(
-    words: Sequence[str], served: ServedNetwork, settings: Mapping[str, str], folder: Path
-) -> str:
-    """Run a command of the product with the service's settings; what it prints."""
-    done = subprocess.run(
-        [*FAREBOX, *words],
-        cwd=ROOT,
-        env=build_environment({**settings, **served.settings(), "FAREBOX_DATA_DIR": str(folder)}),
-        capture_output=True,
-        text=True,
-        timeout=_COMMAND_S,
-        check=False,
-    )
-    if done.returncode:
-        raise RunFailed(f"farebox {' '.join(words)} failed:\n{done.stderr.strip()[-800:]}")
-    return done.stdout
+def _own(served: ServedNetwork, settings: Mapping[str, str], folder: Path) -> dict[str, str]:
+    return {**settings, **served.settings(), "FAREBOX_DATA_DIR": str(folder)}

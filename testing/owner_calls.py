@@ -5,11 +5,11 @@ from typing import Final
 
 from stellar_sdk import InvokeHostFunction, Keypair, SorobanServer, TransactionBuilder, xdr
 
-from e2e.contracts import return_value, submit
-from e2e.machine import RunFailed
 from farebox.kernel.networks import Network
 from farebox.stellar.invocations import Invocation
 from farebox.stellar.scval_writer import write_value
+from testing.contracts import return_value, submit
+from testing.machine import RunFailed
 
 Entry = xdr.SorobanAuthorizationEntry
 Sign = Callable[[Entry, int], Entry]  # an entry, up to a ledger

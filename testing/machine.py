@@ -1,4 +1,4 @@
-"""The local processes of a run: our service, Node.js programs, and a Horizon stub."""
+"""The local processes of a run: our service and Node.js programs, and the folders of both."""
 
 import asyncio
 import contextlib
@@ -10,28 +10,57 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar, cast, overload
 
 import aiohttp
-from aiohttp import web
 
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet
+from testing.waiting import until
 
+T = TypeVar("T")
 ROOT: Final = Path(__file__).parents[1]
 FAREBOX: Final = (sys.executable, "-c", "from farebox.cli.main import main; main()")
 _READY_S: Final = 60.0
 _STOP_S: Final = 15.0
-_HORIZON_LEDGERS: Final = 20
 
 
 class RunFailed(Exception):
     """The run cannot continue; the text names the failed part and its log."""
+
+
+@overload
+async def wait_until(
+    condition: Callable[[], Awaitable[T | None]],
+    what: str,
+    *,
+    within_s: float,
+    pause_s: float = 0.1,
+) -> T: ...
+
+
+@overload
+async def wait_until(
+    condition: Callable[[], object], what: str, *, within_s: float, pause_s: float = 0.1
+) -> object: ...
+
+
+async def wait_until(
+    condition: Callable[[], Any], what: str, *, within_s: float, pause_s: float = 0.1
+) -> Any:
+    """Return the first true value of `condition`, asked for every `pause_s` seconds.
+
+    Raises:
+        RunFailed: there is none in time; the text has `what`.
+    """
+    try:
+        return await until(condition, within_s, pause_s=pause_s)
+    except TimeoutError as error:
+        raise RunFailed(f"{what}: not within {within_s:g} s") from error
 
 
 def say(line: str) -> None:
@@ -204,19 +233,21 @@ async def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Pat
     Raises:
         RunFailed: it ended, or was not ready within a minute.
     """
-    deadline = time.monotonic() + _READY_S
-    output = "nothing"
+    said = "nothing"
+
+    async def is_ready() -> bool | None:
+        nonlocal said
+        with contextlib.suppress(aiohttp.ClientError):
+            async with session.get(f"{url}/health/ready") as answer:
+                said = await answer.text()
+                return answer.status == 200
+        return None
+
     async with aiohttp.ClientSession() as session:
-        while time.monotonic() < deadline and process.poll() is None:
-            with contextlib.suppress(aiohttp.ClientError):
-                async with session.get(f"{url}/health/ready") as answer:
-                    output = await answer.text()
-                    if answer.status == 200:
-                        return
-            await asyncio.sleep(0.1)
-    raise RunFailed(
-        f"the service is not ready (its last answer: {output}); its output:\n{tail(log)}"
-    )
+        try:
+            await wait_until_started(is_ready, process, log, name="the service")
+        except RunFailed as fault:
+            raise RunFailed(f"{fault}\nits last answer: {said}") from fault
 
 
 @contextlib.asynccontextmanager
@@ -231,12 +262,33 @@ async def node_server(
     """Run a Node.js program that first prints `{"event": "listening", "url": …}`; yield the URL."""
     command = [*prefix, *node_command(script, preloads)]
     async with run_process(command, env=env, log=log, cwd=script.parent) as process:
-        deadline = time.monotonic() + _READY_S
-        while (url := _read_url(log)) is None:
-            if time.monotonic() > deadline or process.poll() is not None:
-                raise RunFailed(f"{script.name} did not start; its output:\n{tail(log)}")
-            await asyncio.sleep(0.05)
-        yield url
+        yield await wait_until_started(
+            lambda: asyncio.to_thread(_read_url, log), process, log, name=script.name
+        )
+
+
+async def wait_until_started(
+    read: Callable[[], Awaitable[T | None]],
+    process: subprocess.Popen[bytes],
+    log: Path,
+    *,
+    name: str,
+) -> T:
+    """Return the first true value of `read`, which says that a process serves.
+
+    Raises:
+        RunFailed: the process ended before, or does not serve within a minute.
+    """
+    ended = object()
+
+    async def started() -> Any:
+        return await read() or (ended if process.poll() is not None else None)
+
+    with contextlib.suppress(TimeoutError):
+        value = await until(started, _READY_S)
+        if value is not ended:
+            return cast("T", value)
+    raise RunFailed(f"{name} did not start; its output:\n{tail(log)}")
 
 
 def _read_url(log: Path) -> str | None:
@@ -259,43 +311,3 @@ def authority_bundle(networks: Sequence[ServedNetwork], path: Path) -> Path:
     found = [n.devnet.authority.read_text() for n in networks if n.devnet.authority]
     path.write_text("\n".join(found))
     return path
-
-
-class HorizonStub:
-    """Answers the one Horizon read of the x402 packages: recent ledgers, `cadence_s` apart."""
-
-    def __init__(self, *, cadence_s: float, latency_ms: float = 0) -> None:
-        self.reads = 0
-        self._latency_s = latency_ms / 1000
-        newest = datetime.now(UTC)
-        records = [
-            {
-                "sequence": 1000 - i,
-                "closed_at": f"{newest - timedelta(seconds=i * cadence_s):%Y-%m-%dT%H:%M:%S.%fZ}",
-            }
-            for i in range(_HORIZON_LEDGERS)
-        ]
-        links = {"next": {"href": ""}, "prev": {"href": ""}}
-        self._page = json.dumps({"_links": links, "_embedded": {"records": records}}).encode()
-
-    async def _answer(self, request: web.Request) -> web.Response:
-        del request
-        self.reads += 1
-        if self._latency_s:
-            await asyncio.sleep(self._latency_s)
-        return web.Response(body=self._page, content_type="application/json")
-
-    @contextlib.asynccontextmanager
-    async def serving(self) -> AsyncIterator[str]:
-        """Listen on loopback; yields the URL."""
-        app = web.Application()
-        app.router.add_get("/{host}/ledgers", self._answer)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        try:
-            host, port = runner.addresses[0][:2]
-            yield f"http://{host}:{port}"
-        finally:
-            await runner.cleanup()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from e2e.automation_payments import pay_for_runs
 from farebox.app.vault_services import AutomationSealers
 from farebox.automation.authority import presigned_store
 from farebox.automation.authority.delegate_keys import DelegateKeys
@@ -32,6 +31,7 @@ from farebox.kernel.caller import OwnerId
 from farebox.kernel.ids import new_id
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
+from testing.automation_payments import pay_for_runs
 
 EVERY: Final = timedelta(seconds=60)  # the shortest interval of a schedule
 RUN: Final = "autolayer_run"

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from e2e.ledger import Ledger
-from e2e.machine import (
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.local.devnet import DevnetOptions, HeaderForm, Party, Scene, start_devnet
+from testing.horizon import HorizonStub
+from testing.ledger import Ledger
+from testing.machine import (
     ROOT,
-    HorizonStub,
     ServedNetwork,
     authority_bundle,
     node_server,
     our_service,
     say,
 )
-from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
-from farebox.local.devnet import DevnetOptions, HeaderForm, Party, Scene, start_devnet
 
 CLOSE_MS: Final = 1000
 PUBLIC_CADENCE_S: Final = 5  # the cadence of the public networks, for Horizon

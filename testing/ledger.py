@@ -1,6 +1,5 @@
 """Reads transactions and balances over RPC, decoded by the public SDK."""
 
-import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -8,7 +7,8 @@ from typing import Self
 import aiohttp
 from stellar_sdk import Asset, Keypair, xdr
 
-from e2e.machine import RunFailed
+from testing.contracts import trust_in
+from testing.machine import RunFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,7 @@ class Ledger:
     @classmethod
     async def open(cls, url: str, authority: Path | None) -> Self:
         """Open a client that trusts `authority` alone; close it with `close`."""
-        context = ssl.create_default_context(cafile=authority) if authority else True
-        connector = aiohttp.TCPConnector(ssl=context)
+        connector = aiohttp.TCPConnector(ssl=trust_in(authority))
         return cls(aiohttp.ClientSession(connector=connector), url)
 
     async def close(self) -> None:

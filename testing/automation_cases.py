@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
-from e2e.automation_owners import Json
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
 from farebox.kernel.networks import Network
+from testing.plan_specs import Json, feed, payments, portfolio, purchase, spending_call, upkeep
 
 SOLD: Final = 1_000
 LEGS: Final = (101, 102)  # what the recipients of a disbursement get
@@ -113,71 +113,31 @@ def _spec(case: Case, place: Place) -> Json:
     if case.kind is _CALL:
         return _CALLS[case.mode](place)
     if case.kind is _DCA:
-        return {
-            "venue": "soroswap",
-            "tokenIn": place.asset,
-            "tokenOut": place.native,
-            "amountIn": str(SOLD),
-            "slippageBps": 100,
-            "minRate": {"num": "1", "den": "2"},
-        }
+        return purchase(place.asset, place.native, SOLD)
     if case.kind is _BALANCE:
-        return _portfolio(place) | ({"strategy": place.keeper} if case.mode is OPEN else {})
-    legs = zip(place.recipients, LEGS, strict=True)
-    return {
-        "token": place.asset,
-        "legs": [{"to": to, "amount": str(amount)} for to, amount in legs],
-    }
-
-
-def _upkeep(place: Place) -> Json:
-    return {"contract": place.keeper, "autolayer": True, "effects": {}}
+        tokens = (place.asset, place.native)
+        own = {"strategy": place.keeper} if case.mode is OPEN else {}
+        return portfolio(tokens, place.oracle, SOLD) | own
+    return payments(place.asset, zip(place.recipients, LEGS, strict=True))
 
 
 def _feed(place: Place) -> Json:
-    """Feed a keeper with some of the asset."""
-    return {
-        "contract": place.keeper,
-        "function": "feed",
-        "args": [
-            {"type": "address", "value": "$account"},
-            {"type": "address", "value": place.asset},
-            {"type": "i128", "value": str(SOLD)},
-        ],
-        "effects": {"maxDebit": [{"token": place.asset, "amount": str(SOLD)}], "minCredit": []},
-    }
+    return feed(place.keeper, place.asset, SOLD)
 
 
 def _transfer(place: Place) -> Json:
     """Call the token itself: a signed entry cannot bound what a contract takes by its own call."""
-    return {
-        "contract": place.asset,
-        "function": "transfer",
-        "args": [
-            {"type": "address", "value": "$account"},
-            {"type": "address", "value": place.recipients[0]},
-            {"type": "i128", "value": str(SOLD)},
-        ],
-        "effects": {"maxDebit": [{"token": place.asset, "amount": str(SOLD)}], "minCredit": []},
-    }
+    return spending_call(place.asset, "transfer", place.recipients[0], place.asset, SOLD)
 
 
 _CALLS: Final[Mapping[AuthorityMode, Callable[[Place], Json]]] = MappingProxyType(
-    {OPEN: _upkeep, PRESIGNED: _transfer, MANDATE: _feed, SESSION: _feed}
-)
-
-
-def _portfolio(place: Place) -> Json:
-    """Keep half in the asset, of which the owner has more."""
-    tokens = (place.asset, place.native)
-    return {
-        "assets": [{"token": token, "weightBps": 5_000} for token in tokens],
-        "driftBps": 100,
-        "maxTradePerRun": [{"token": token, "amount": str(SOLD)} for token in tokens],
-        "oracle": place.oracle,
-        "maxSlippageBps": 500,
-        "venue": "soroswap",
+    {
+        OPEN: lambda place: upkeep(place.keeper),
+        PRESIGNED: _transfer,
+        MANDATE: _feed,
+        SESSION: _feed,
     }
+)
 
 
 def _text(moment: datetime) -> str:
