@@ -6,14 +6,15 @@ each attempt of a session's run signs a nonce of its own, so that the ledger tak
 of a dead envelope and that of the next attempt.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Final
 
 from farebox.automation.plans.session_spec import AuthorityMode
 from prove.automation_case import UNDISTURBED, Fate, RunCase, Scenario
-from prove.broken_build import sources_with_changes
+from prove.automation_run import RunOutcome
+from prove.automation_verdict import RunViolation
+from prove.broken_build import Build, Change
+from prove.run_cases import Control, finds
 
 _SENDER: Final = "automation/execution/send_run.py"
 _PATIENT: Final = "until = self._clock.monotonic() + max(0.0, left_s) + _PROOF_S"
@@ -40,34 +41,6 @@ def derive_nonce(key, policy_id, *, run_index, leg_index):
 """
 
 
-def hasty_sources(folder: Path) -> Path:
-    """Write a copy of the sources that makes a new envelope although the old one can land.
-
-    Raises:
-        RunFailed: the sources lack the text that the control replaces.
-    """
-    changes = [(_SENDER, _PATIENT, _HASTY), (_RESOLVER, _OPEN, _GUESSED)]
-    return sources_with_changes(folder, changes)
-
-
-def fresh_sources(folder: Path) -> Path:
-    """Write a copy of the sources that signs a new nonce for each attempt of a session's run.
-
-    Raises:
-        RunFailed: the sources lack the text that the control replaces.
-    """
-    return sources_with_changes(folder, [(_AUTHORITY, _DERIVED, _FRESH)])
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """A broken build, and the cases in which it must be caught."""
-
-    name: str
-    make: Callable[[Path], Path]
-    cases: Sequence[RunCase]
-
-
 def _cases(mode: AuthorityMode, *fates: Fate) -> list[RunCase]:
     return [
         replace(UNDISTURBED, seed=-1, number=number, scenario=Scenario(mode, fate))
@@ -75,7 +48,17 @@ def _cases(mode: AuthorityMode, *fates: Fate) -> list[RunCase]:
     ]
 
 
-CONTROLS: Final = (
-    Control("hasty", hasty_sources, _cases(AuthorityMode.OPEN, Fate.SLOW, Fate.CLOCK)),
-    Control("fresh", fresh_sources, _cases(AuthorityMode.SESSION, Fate.KEPT, Fate.NEVER)),
+CONTROLS: Final[tuple[Control[RunCase, RunOutcome], ...]] = (
+    Control(
+        "hasty",
+        _cases(AuthorityMode.OPEN, Fate.SLOW, Fate.CLOCK),
+        Build(changes=(Change(_SENDER, _PATIENT, _HASTY), Change(_RESOLVER, _OPEN, _GUESSED))),
+        finds(RunViolation.REUSED, RunViolation.DOUBLED),
+    ),
+    Control(
+        "fresh",
+        _cases(AuthorityMode.SESSION, Fate.KEPT, Fate.NEVER),
+        Build(changes=(Change(_AUTHORITY, _DERIVED, _FRESH),)),
+        finds(RunViolation.REUSED, RunViolation.DOUBLED),
+    ),
 )

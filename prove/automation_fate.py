@@ -8,9 +8,10 @@ from typing import Final
 from stellar_sdk import Keypair
 
 from farebox.local.faults import LocalFault
+from prove.ask_node import read_newest
 from prove.automation_case import Fate
 from prove.environment import Environment
-from prove.run_envelopes import RunEnvelope, read_newest
+from prove.run_envelopes import RunEnvelope
 from prove.stranger import land_operation
 
 _LEAPS_S: Final = (5, 15, 40)

@@ -9,14 +9,16 @@ from typing import Final
 
 from e2e.machine import RunFailed
 from farebox.local.faults import LocalFault
-from prove.automation_case import NOWHERE, UNDISTURBED, FaultKind, RunCase, Scenario
+from prove.automation_case import UNDISTURBED, RunCase, Scenario
 from prove.automation_fate import EnvelopeFate
 from prove.automation_faults import RunFault, let_all_claim, pass_leases, pass_waits
 from prove.automation_plans import FACTORIES, Author, ProvenPlan, open_plan
-from prove.automation_verdict import RunFinding, judge_case, read_rows
+from prove.automation_verdict import RunViolation, judge_case, read_rows
 from prove.automation_world import AutomationWorld
+from prove.boundaries import NOWHERE
 from prove.environment import Environment, Replica
 from prove.interceptor import Boundary, CrashPoint, CrashTiming
+from prove.outcome import Outcome
 from prove.run_envelopes import EnvelopeWatch
 from prove.run_interceptor import RunInterceptor
 
@@ -30,34 +32,22 @@ _LONGEST_S: Final = 400.0  # of a play, however busy the machine is
 _FINAL: Final = ("completed", "cancelled", "failed", "expired", "paused")
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
-    """The outcome of a case."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome(Outcome[RunCase, RunViolation]):
+    """The outcome of a case: the states of its runs, and how many envelopes were made."""
 
-    case: RunCase
-    is_reached: bool
-    findings: list[RunFinding]
     states: list[str]
     attempts: int
-    took_s: float = 0.0
-    connections_max: int = 0
-    plays: int = 1
-
-    @property
-    def is_failed(self) -> bool:
-        """Whether the case shows a defect."""
-        return bool(self.findings)
 
     def __str__(self) -> str:
-        why = "; ".join(f"{each.violation}: {each.why}" for each in self.findings)
-        return f"{self.case} -> {', '.join(self.states)}: {why or 'no violation'}"
+        return f"{self.case} -> {', '.join(self.states)}: {self.why}"
 
 
 async def record(world: AutomationWorld, scenario: Scenario) -> list[Boundary]:
     """Play a scenario without a fault; return the calls of the replica that executes it."""
     case = replace(UNDISTURBED, scenario=scenario, both_claim=False)
     async with world.environment() as environment:
-        played = _Played(world, environment, case)
+        played = _PlayedRun(world, environment, case)
         await played.start()
         await played.wait_until_final()
         outcome = await played.judge(is_reached=True)
@@ -90,7 +80,7 @@ async def run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
 
 async def _run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
     async with world.environment() as environment:
-        played = _Played(world, environment, case)
+        played = _PlayedRun(world, environment, case)
         await played.start()
         is_reached = await played.wait_until_hit()
         await played.recover()
@@ -116,7 +106,7 @@ async def run_until_reached(world: AutomationWorld, case: RunCase) -> RunOutcome
     return outcome
 
 
-class _Played:
+class _PlayedRun:
     """One play of a case in its environment."""
 
     def __init__(self, world: AutomationWorld, environment: Environment, case: RunCase) -> None:
@@ -245,20 +235,11 @@ class _Played:
         paymaster = self._world.scenery.paymaster.public_key
         findings = judge_case(self._plans, rows, paymaster)
         return RunOutcome(
-            self._case,
-            is_reached,
-            findings,
-            [str(run["state"]) for run in rows.runs],
-            len(rows.attempts),
+            case=self._case,
+            is_reached=is_reached,
+            findings=findings,
+            states=[str(run["state"]) for run in rows.runs],
+            attempts=len(rows.attempts),
             took_s=asyncio.get_running_loop().time() - self._began,
             connections_max=environment.connections_max,
         )
-
-
-def is_kill(case: RunCase) -> bool:
-    """Whether the case kills a process at its boundary."""
-    return case.fault in (
-        FaultKind.KILLED_BEFORE,
-        FaultKind.KILLED_AFTER,
-        FaultKind.KILLED_LATE,
-    )

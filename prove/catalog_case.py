@@ -11,7 +11,7 @@ import aiohttp
 import msgspec
 
 from farebox.x402.headers import EXTENSION_RESPONSES, decode_header
-from prove.catalog_faults import Kind, inject_fault
+from prove.catalog_faults import CatalogKind, inject_fault
 from prove.environment import Environment, Replica, SignedPayment, open_environment
 from prove.world import World
 
@@ -41,11 +41,11 @@ _BAZAAR: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CatalogCase:
     """One kind of fault, under one seed."""
 
     seed: int
-    kind: Kind
+    kind: CatalogKind
 
     def __str__(self) -> str:
         return f"SEED={self.seed} {self.kind.name}"
@@ -98,14 +98,19 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CatalogOutcome:
     """The outcome of a case."""
 
-    case: Case
+    case: CatalogCase
     responses: list[SettleResponse]
     counted: Counted
     listed_after_s: float
     violations: list[str] = field(default_factory=list)
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the case shows a defect."""
+        return bool(self.violations or self.late)
 
     @property
     def with_listing(self) -> list[SettleResponse]:
@@ -129,7 +134,7 @@ class Outcome:
         return f"{self.case}: {responses}; {self.counted}: {violations}"
 
 
-async def run_case(world: World, case: Case) -> Outcome:
+async def run_case(world: World, case: CatalogCase) -> CatalogOutcome:
     """Run one case."""
     rng = random.Random(f"{case.seed} {case.kind}")
     async with open_environment(world, _SETTINGS) as environment:
@@ -150,7 +155,7 @@ async def run_case(world: World, case: Case) -> Outcome:
         began = time.monotonic()
         counted = await _until_listed(environment)
         listed_after_s = time.monotonic() - began
-        return Outcome(
+        return CatalogOutcome(
             case, responses, counted, listed_after_s, _find_violations(responses, counted)
         )
 
@@ -159,7 +164,7 @@ def _asks_for_listing(turn: int) -> bool:
     return turn % _WITHOUT_LISTING != 0
 
 
-def _resource_of(case: Case, turn: int) -> dict[str, object]:
+def _resource_of(case: CatalogCase, turn: int) -> dict[str, object]:
     url = f"https://seller-{turn}.example.com/{case.seed}/{case.kind.name.lower()}"
     resource = {"url": url, "description": "Weather of the day", "serviceName": "Skies"}
     return {"resource": resource, "extensions": {"bazaar": _BAZAAR}}

@@ -3,20 +3,22 @@
 import asyncio
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from farebox.kernel.secret import Secret
 from farebox.local.faults import LocalFault
 from prove import replacement
+from prove.boundaries import NOWHERE
 from prove.caller import Caller
-from prove.case import NOWHERE, CallerBehaviour, Case, Topology
+from prove.case import CallerBehaviour, CrashCase, Topology
 from prove.environment import Environment, Replica, SignedPayment, open_environment
 from prove.interceptor import Boundary, CrashPoint, CrashTiming
 from prove.ledger_closer import LIFE_S, Landing
+from prove.outcome import Outcome, findings_of
 from prove.payment_check import (
     Answer,
-    SettlementFinding,
+    PaymentFinding,
     SettlementViolation,
     group_by_payment,
     is_answer_cut,
@@ -37,23 +39,11 @@ _LATER_S: Final = 0.5
 _MAX_RUNS: Final = 3  # of a case, until its boundary is reached
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of a case."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrashOutcome(Outcome[CrashCase, SettlementViolation]):
+    """The outcome of a case; `answer_cut` counts the successes that did not arrive."""
 
-    case: Case
-    is_reached: bool
-    findings: list[SettlementFinding]
-    answer_cut: int
-    answers: list[str] = field(default_factory=list)
-    state: str = "free"
-    took_s: float = 0.0
-    connections_max: int = 0
-    runs: int = 1
-
-    def __str__(self) -> str:
-        why = "; ".join(f"{each.violation}: {each.why}" for each in self.findings)
-        return f"{self.case} -> {self.state}, answers {self.answers}: {why or 'no violation'}"
+    answer_cut: int = 0
 
 
 async def record(
@@ -119,7 +109,7 @@ async def _send_requests(
     return replacement.send_in_turn(environment, caller, replicas, lag_s=lag_s)
 
 
-async def run_case(world: World, case: Case) -> Outcome:
+async def run_case(world: World, case: CrashCase) -> CrashOutcome:
     """Run one case."""
     began = asyncio.get_running_loop().time()
     async with open_environment(world, _settings_of(case.topology)) as environment:
@@ -151,7 +141,7 @@ async def run_case(world: World, case: Case) -> Outcome:
         return await _outcome(environment, case, payment, caller, is_reached, is_final, began)
 
 
-async def run_until_reached(world: World, case: Case) -> Outcome:
+async def run_until_reached(world: World, case: CrashCase) -> CrashOutcome:
     """Run a case until its boundary is reached, three times at most.
 
     Repetitions run without the node's fault and the delays, which may end the settlement before its
@@ -168,7 +158,7 @@ async def run_until_reached(world: World, case: Case) -> Outcome:
             findings=[*outcome.findings, *repeated.findings],
             answer_cut=outcome.answer_cut + repeated.answer_cut,
             connections_max=max(outcome.connections_max, repeated.connections_max),
-            runs=outcome.runs + 1,
+            plays=outcome.plays + 1,
         )
     return outcome
 
@@ -191,7 +181,7 @@ async def _wait_until_crashed(
 
 
 async def _continue_after_crash(
-    environment: Environment, case: Case, crash_point: CrashPoint
+    environment: Environment, case: CrashCase, crash_point: CrashPoint
 ) -> None:
     """Let the network continue and restart a replica, in the order of the case."""
     if case.landing is Landing.NEVER:
@@ -208,7 +198,7 @@ async def _continue_after_crash(
         await crash_point.deliver_held_call()
 
 
-async def _restart(environment: Environment, case: Case) -> None:
+async def _restart(environment: Environment, case: CrashCase) -> None:
     """Start a replacement of the dead replica, which may crash once as well."""
     replica = await environment.start("c")
     if case.second_kill:
@@ -225,16 +215,16 @@ async def _replace_when_crashed(environment: Environment, crash_point: CrashPoin
     await environment.start("d")
 
 
-def _is_sending(case: Case) -> bool:
+def _is_sending(case: CrashCase) -> bool:
     return case.boundary.label == replacement.SEND
 
 
-async def _land_later(environment: Environment, case: Case) -> None:
+async def _land_later(environment: Environment, case: CrashCase) -> None:
     await asyncio.sleep(_LATER_S)
     await _continue_network(environment, case)
 
 
-async def _continue_network(environment: Environment, case: Case) -> None:
+async def _continue_network(environment: Environment, case: CrashCase) -> None:
     if case.landing is Landing.NEVER:
         await environment.ledger_closer.drop_pending()
         return
@@ -245,27 +235,27 @@ async def _continue_network(environment: Environment, case: Case) -> None:
 
 async def _outcome(
     environment: Environment,
-    case: Case,
+    case: CrashCase,
     payment: SignedPayment,
     caller: Caller,
     is_reached: bool,
     is_final: bool,
     began: float,
-) -> Outcome:
+) -> CrashOutcome:
     """Judge ledger, journal and answers, after a last attempt to provoke a change."""
     if case.behaviour is CallerBehaviour.REPEATS and is_final:
         await _repeat_after_final(environment, caller)
     await environment.ledger_closer.resume()
     row = await read_row(environment, payment)
-    findings = []
+    findings: list[PaymentFinding] = []
     if row is not None and row.state == "dead" and row.envelope is not None:
         findings += await _find_resurrected(environment, row.envelope)
     own = group_by_payment(await read_ledger(environment))[payment.payer, payment.nonce]
     findings += judge(own, row, caller.answers, is_final=is_final)
-    return Outcome(
-        case,
-        is_reached,
-        findings,
+    return CrashOutcome(
+        case=case,
+        is_reached=is_reached,
+        findings=findings,
         answer_cut=int(is_answer_cut(row, caller.answers)),
         answers=[str(answer) for answer in caller.answers],
         state=row.state if row is not None else "free",
@@ -286,14 +276,11 @@ async def _repeat_after_final(environment: Environment, caller: Caller) -> None:
         await asyncio.sleep(_LOOK_S)
 
 
-async def _find_resurrected(environment: Environment, envelope: bytes) -> list[SettlementFinding]:
+async def _find_resurrected(environment: Environment, envelope: bytes) -> list[PaymentFinding]:
     """Submit an envelope in state `dead` once more: it must not land."""
     try:
         await environment.devnet.land(Secret(envelope))
     except LocalFault:
         return []
-    return [
-        SettlementFinding(
-            SettlementViolation.LOST, "the journal says dead, and the envelope can still land"
-        )
-    ]
+    why = "the journal says dead, and the envelope can still land"
+    return findings_of({SettlementViolation.LOST: [why]})

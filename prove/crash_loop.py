@@ -5,11 +5,11 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
-from prove.accounting import read_balances
+from prove.accounting import judge_all, read_balances
 from prove.caller import Caller
 from prove.environment import open_environment
-from prove.payment_check import SettlementFinding
-from prove.verdict import judge_all
+from prove.outcome import Outcome
+from prove.payment_check import SettlementViolation
 from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
@@ -24,26 +24,27 @@ class Loop:
     kills: int
     replicas: int
 
+    @property
+    def number(self) -> int:
+        """The number of the loop of every seed."""
+        return 0
+
     def __str__(self) -> str:
         return (
-            f"SEED={self.seed} CASE=0: {self.kills} kills, {self.payments} payments, "
+            f"SEED={self.seed} CASE={self.number}: {self.kills} kills, {self.payments} payments, "
             f"{self.replicas} replicas"
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LoopOutcome:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopOutcome(Outcome[Loop, SettlementViolation]):
     """The outcome of a crash loop."""
 
-    case: Loop
-    findings: list[SettlementFinding]
-    answer_cut: int
-    settled: int
-    connections_max: int = 0
+    answer_cut: int = 0
+    settled: int = 0
 
     def __str__(self) -> str:
-        why = "; ".join(f"{each.violation}: {each.why}" for each in self.findings)
-        return f"{self.case} -> {self.settled} settled: {why or 'no violation'}"
+        return f"{self.case} -> {self.settled} settled: {self.why}"
 
 
 def loop_of(seed: int) -> Loop:
@@ -71,5 +72,10 @@ async def run_loop(world: World, loop: Loop) -> LoopOutcome:
             await environment.start(f"next-{number}")
         await asyncio.gather(*requests)
         verdict = await judge_all(environment, callers, before, until=until)
-        findings, cut, settled = verdict.findings, verdict.answer_cut, verdict.settled
-        return LoopOutcome(loop, findings, cut, settled, environment.connections_max)
+        return LoopOutcome(
+            case=loop,
+            findings=verdict.findings,
+            answer_cut=verdict.answer_cut,
+            settled=verdict.settled,
+            connections_max=environment.connections_max,
+        )

@@ -1,34 +1,34 @@
 """Judge a valid payment whose statements failed, by ledger, journal and every answer."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Final
 
 from prove.nodes_caller import NodesCaller
 from prove.nodes_verdict import judge_answer
-from prove.payment_check import Answer, LedgerPayment, Row, SettlementViolation, judge
+from prove.outcome import Finding
+from prove.payment_check import (
+    Answer,
+    LedgerPayment,
+    PaymentFinding,
+    Row,
+    SettlementViolation,
+    judge,
+    landed_of,
+)
 
 _UNAVAILABLE: Final = 503
 
 
-class Violation(StrEnum):
-    """A wrong treatment of a payment by a service with a failing database."""
-
-    LOST = "lost"
-    DOUBLED = "doubled"
-    FORFEITED = "forfeited"
-    FAILED = "false_failures"
-    UNRESOLVED = "unresolved"
-    RETRY_AFTER = "retry_after_missing"
-    UNEXPLAINED = "unexplained"
-
-
-_VIOLATIONS: Final = {
-    SettlementViolation.DOUBLED: Violation.DOUBLED,
-    SettlementViolation.LOST: Violation.LOST,
-    SettlementViolation.UNRESOLVED: Violation.UNRESOLVED,
-}
-Finding = tuple[Violation, str]
+# as the figures name them
+VIOLATIONS: Final = (
+    SettlementViolation.LOST,
+    SettlementViolation.DOUBLED,
+    SettlementViolation.FORFEITED,
+    SettlementViolation.FAILED,
+    SettlementViolation.UNRESOLVED,
+    SettlementViolation.RETRY_AFTER,
+    SettlementViolation.UNEXPLAINED,
+)
 
 
 def judge_payment(
@@ -38,21 +38,22 @@ def judge_payment(
     *,
     is_final: bool,
     is_replayed: bool,
-) -> list[Finding]:
+) -> list[PaymentFinding]:
     """Find every violation of one payment; `own` are its transactions on the ledger.
 
     `is_replayed`: the request has an `Idempotency-Key`, so its success may be replayed.
     """
-    landed = next((each.tx_hash for each in own if each.is_success), None)
+    landed = landed_of(own)
     answers = _without_replays(caller.answers) if is_replayed else caller.answers
     findings = [each for answer in caller.answers for each in _judge_answer(answer, landed)]
-    settlement_findings = judge(own, row, answers, is_final=is_final)
-    findings += [(_VIOLATIONS[each.violation], each.why) for each in settlement_findings]
+    findings += judge(own, row, answers, is_final=is_final)
     if landed and not caller.is_settled:
-        findings.append((Violation.FORFEITED, f"{landed} landed and no caller got its success"))
+        why = f"{landed} landed and no caller got its success"
+        findings.append(Finding(SettlementViolation.FORFEITED, why))
     elif not landed:
         last = answers[-1] if answers else "none"
-        findings.append((Violation.UNRESOLVED, f"nothing landed; the last answer was {last}"))
+        why = f"nothing landed; the last answer was {last}"
+        findings.append(Finding(SettlementViolation.UNRESOLVED, why))
     return findings
 
 
@@ -65,12 +66,14 @@ def _without_replays(answers: Sequence[Answer]) -> list[Answer]:
     ]
 
 
-def _judge_answer(answer: Answer, landed: str | None) -> list[Finding]:
+def _judge_answer(answer: Answer, landed: str | None) -> list[PaymentFinding]:
     findings = [
-        (Violation.FAILED, each.why) for each in judge_answer(answer, landed, is_dead=False)
+        Finding(SettlementViolation.FAILED, each.why)
+        for each in judge_answer(answer, landed, is_dead=False)
     ]
     if answer.status == _UNAVAILABLE and answer.retry_after is None:
-        findings.append((Violation.RETRY_AFTER, f"{answer} came without Retry-After"))
+        why = f"{answer} came without Retry-After"
+        findings.append(Finding(SettlementViolation.RETRY_AFTER, why))
     if answer.status not in (200, _UNAVAILABLE):
-        findings.append((Violation.UNEXPLAINED, str(answer)))
+        findings.append(Finding(SettlementViolation.UNEXPLAINED, str(answer)))
     return findings

@@ -66,32 +66,36 @@ class GatewayBuyer:
 
     async def ask(self, replica: Replica) -> BuyerAnswer:
         """Send the request to a replica once."""
-        timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
-        headers = {"PAYMENT-SIGNATURE": payment_header(self.payment)}
-        try:
-            async with self.environment.web.request(
-                self.method,
-                f"{replica.url}/gateway/{self.slug}/item?n=1",
-                headers=headers,
-                data=b"{}" if self.method == "POST" else None,
-                timeout=timeout,
-            ) as response:
-                body = await response.read()
-                receipt = response.headers.get("PAYMENT-RESPONSE")
-                answer = BuyerAnswer(
-                    response.status,
-                    body,
-                    None if receipt is None else json.loads(base64.b64decode(receipt)),
-                    "PAYMENT-REQUIRED" in response.headers,
-                )
-        except (aiohttp.ClientError, TimeoutError):
-            answer = BuyerAnswer(0)
+        url = f"{replica.url}/gateway/{self.slug}/item?n=1"
+        answer = await ask_gateway(self.environment, self.method, url, payment_header(self.payment))
         self.answers.append(answer)
         return answer
 
     async def repeat_until_final(self, *, until: float) -> bool:
         """Repeat the request on live replicas until an answer is final; False when none was."""
         return await repeat_until_final(self.environment, self.ask, until=until)
+
+
+async def ask_gateway(environment: Environment, method: str, url: str, payment: str) -> BuyerAnswer:
+    """Send a request with the value of `PAYMENT-SIGNATURE` and read the whole answer."""
+    try:
+        async with environment.web.request(
+            method,
+            url,
+            headers={"PAYMENT-SIGNATURE": payment},
+            data=b"{}" if method == "POST" else None,
+            timeout=aiohttp.ClientTimeout(total=_ANSWER_S),
+        ) as response:
+            body = await response.read()
+            receipt = response.headers.get("PAYMENT-RESPONSE")
+            return BuyerAnswer(
+                response.status,
+                body,
+                None if receipt is None else json.loads(base64.b64decode(receipt)),
+                "PAYMENT-REQUIRED" in response.headers,
+            )
+    except (aiohttp.ClientError, TimeoutError):
+        return BuyerAnswer(0)
 
 
 def payment_header(payment: SignedPayment) -> str:

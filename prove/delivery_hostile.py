@@ -70,7 +70,7 @@ class HostileKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class HostileCase:
+class ShopCase:
     """A kind, and the seed of everything that is random in it."""
 
     seed: int
@@ -96,31 +96,23 @@ class HostileCase:
 _NUMBERS: Final = 200_000  # above those of the other cases of the proof
 
 
-def draw_hostile(seed: int) -> list[HostileCase]:
+def draw_hostile(seed: int) -> list[ShopCase]:
     """Plan every kind once."""
     return [
-        HostileCase(seed, _NUMBERS + number, kind, replicas=1 + (seed + number) % 2)
+        ShopCase(seed, _NUMBERS + number, kind, replicas=1 + (seed + number) % 2)
         for number, kind in enumerate(HostileKind)
     ]
 
 
-async def run_hostile(world: World, authority: Authority, case: HostileCase) -> DeliveryOutcome:
+async def run_hostile(world: World, authority: Authority, case: ShopCase) -> DeliveryOutcome:
     """Run one hostile case."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     rng = random.Random(f"hostile {case.seed} {case.kind}")
-
-    opened: list[Environment] = []
-
-    async def kill() -> None:
-        for replica in opened[0].running[:1]:
-            await replica.kill()
-
-    upstream = ScriptedUpstream([], kill)
+    upstream = ScriptedUpstream()
     async with open_gateway(
         world, authority, upstream, limits=case.limits, price=case.price
     ) as environment:
-        opened.append(environment)
         replicas = [await environment.start(name) for name in _NAMES[: case.replicas]]
         payments = PaymentMaker(environment, rng)
         shop = Shop(environment, upstream, replicas, SLUG, rng, payments)
@@ -132,8 +124,7 @@ async def run_hostile(world: World, authority: Authority, case: HostileCase) -> 
         evidence = await read_evidence(shop)
         states = sorted({str(row["state"]) for row in evidence.rows.values()}) or ["gone"]
         return DeliveryOutcome(
-            case,
-            is_reached=True,
+            case=case,
             state="+".join(states),
             findings=judge_shop(evidence),
             answers=[str(ask) for ask in shop.asks[-4:]],
@@ -141,7 +132,7 @@ async def run_hostile(world: World, authority: Authority, case: HostileCase) -> 
         )
 
 
-async def _play_two_prices(shop: Shop, case: HostileCase) -> None:
+async def _play_two_prices(shop: Shop, case: ShopCase) -> None:
     """One buyer presents a proper payment and a cheap one with its nonce, in every order."""
     for pair in range(_PAIRS):
         payer = shop.payments.take_payer()
@@ -165,7 +156,7 @@ async def _play_two_prices(shop: Shop, case: HostileCase) -> None:
         await asked
 
 
-async def _play_landed_before(shop: Shop, case: HostileCase) -> None:
+async def _play_landed_before(shop: Shop, case: ShopCase) -> None:
     payment = await shop.payments.sign(BUYER)
     await shop.payments.land_elsewhere(payment)
     await shop.environment.devnet.close()
@@ -178,7 +169,7 @@ async def _play_landed_before(shop: Shop, case: HostileCase) -> None:
         await shop.ask(THIEF, stolen, replica=replica)
 
 
-async def _play_landed_during(shop: Shop, case: HostileCase) -> None:
+async def _play_landed_during(shop: Shop, case: ShopCase) -> None:
     """The buyer's envelope is lost, and a stranger lands its authorization."""
     environment = shop.environment
     await environment.devnet.fault({"kind": "out_of_sync"}, methods=("sendTransaction",), count=1)
@@ -205,7 +196,7 @@ async def _wait_for_settlement(shop: Shop, payment: ShopPayment) -> None:
         await asyncio.sleep(0.02)
 
 
-async def _play_landed_after(shop: Shop, case: HostileCase) -> None:
+async def _play_landed_after(shop: Shop, case: ShopCase) -> None:
     """A stranger asks with what the ledger shows, before and after the buyer has its response."""
     fails = case.seed % 2 == 0
     shop.upstream.faults.extend([UpstreamFault.STATUS] * (2 if fails else 0))
@@ -217,7 +208,7 @@ async def _play_landed_after(shop: Shop, case: HostileCase) -> None:
     await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
 
 
-async def _play_settled_by_stranger(shop: Shop, case: HostileCase) -> None:
+async def _play_settled_by_stranger(shop: Shop, case: ShopCase) -> None:
     """The payment lands after its buyer was told so, or while it waits, and a stranger is first."""
     shop.environment.ledger_closer.pause()
     payment = await shop.payments.sign(BUYER, has_identifier=case.seed % 2 == 0)
@@ -233,7 +224,7 @@ async def _play_settled_by_stranger(shop: Shop, case: HostileCase) -> None:
     shop.stolen += sum(took) + await shop.settle(payment.settle_body)
 
 
-async def _play_rebuilt(shop: Shop, case: HostileCase) -> None:
+async def _play_rebuilt(shop: Shop, case: ShopCase) -> None:
     """All of a payment without an identifier is public: its bytes can be built again."""
     plain = await shop.payments.sign(BUYER, has_identifier=False)
     private = await shop.payments.sign(BUYER)
@@ -247,7 +238,7 @@ async def _play_rebuilt(shop: Shop, case: HostileCase) -> None:
     await shop.buy(private)
 
 
-async def _play_leaves(shop: Shop, case: HostileCase) -> None:
+async def _play_leaves(shop: Shop, case: ShopCase) -> None:
     """Buyers leave before the call, while it lasts, and after some bytes of the response."""
     for number in range(_LEAVERS):
         await _leave_once(shop, number, size=shop.rng.choice(_SIZES))
@@ -280,7 +271,7 @@ async def _leave_once(shop: Shop, number: int, *, size: int, after: int | None =
         shop.honest.append((payment, target))
 
 
-async def _play_stream_left(shop: Shop, case: HostileCase) -> None:
+async def _play_stream_left(shop: Shop, case: ShopCase) -> None:
     """Buyers read a part of an event stream; who got no event gets the stream again."""
     for number, events in enumerate((1, 1, 8, 8)):
         payment = await shop.payments.sign(BUYER)
@@ -297,7 +288,7 @@ def _has_read(awaited: bytes, seen: bytes) -> bool:
     return awaited in seen
 
 
-async def _play_statuses(shop: Shop, case: HostileCase) -> None:
+async def _play_statuses(shop: Shop, case: ShopCase) -> None:
     """Every status is delivered, or answered 502 with the receipt and tried again."""
     later = [each for each in range(200, 600) if each not in _FIRST_STATUSES]
     share = later[(case.seed - 2) * _STATUSES_EACH :][:_STATUSES_EACH]
@@ -318,7 +309,7 @@ async def _play_statuses(shop: Shop, case: HostileCase) -> None:
         await asyncio.gather(*(buy(first + n, each) for n, each in enumerate(group)))
 
 
-async def _play_undecidable(shop: Shop, case: HostileCase) -> None:
+async def _play_undecidable(shop: Shop, case: ShopCase) -> None:
     """A hundred old rows cannot be decided; the payment of a dead process is resolved."""
     environment = shop.environment
     await insert_undecidable(environment, _UNDECIDABLE)
@@ -359,7 +350,7 @@ async def insert_undecidable(environment: Environment, count: int) -> None:
     )
 
 
-async def _play_read_late(shop: Shop, case: HostileCase) -> None:
+async def _play_read_late(shop: Shop, case: ShopCase) -> None:
     """Buy responses in small chunks; their upstream leaves before the service reads the last."""
     for replica in shop.replicas:
         replica.interceptor.start_counting()
@@ -373,7 +364,7 @@ async def _play_read_late(shop: Shop, case: HostileCase) -> None:
     await asyncio.gather(*(buy(tokens) for tokens in _TOKENS))
 
 
-async def _play_outage(shop: Shop, case: HostileCase) -> None:
+async def _play_outage(shop: Shop, case: ShopCase) -> None:
     """The node goes away while the payment is under way, and an hour of its time passes."""
     environment, outage, shop.may_fail = shop.environment, Outage(), True
     lands = case.seed % 2 == 0
@@ -396,7 +387,7 @@ async def _play_outage(shop: Shop, case: HostileCase) -> None:
     await shop.buy(payment)
 
 
-async def _play_envelopes(shop: Shop, case: HostileCase) -> None:
+async def _play_envelopes(shop: Shop, case: ShopCase) -> None:
     """Envelopes of one sequence are taken, forgotten and refused; one of them may land."""
     policies = [shop.rng.choice(list(SendPolicy)) for _ in range(_SENDS)]
     policies[case.seed % _SENDS] = SendPolicy.DENIES
@@ -414,7 +405,7 @@ async def _play_envelopes(shop: Shop, case: HostileCase) -> None:
     await shop.buy(payment)
 
 
-Play = Callable[[Shop, HostileCase], Awaitable[None]]
+Play = Callable[[Shop, ShopCase], Awaitable[None]]
 _PLAYS: Final[dict[HostileKind, Play]] = {
     HostileKind.TWO_PRICES: _play_two_prices,
     HostileKind.LANDED_BEFORE: _play_landed_before,

@@ -1,13 +1,14 @@
 """Judges a hostile case: who paid, who got a response, and what everybody was advised to do."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from prove.delivery_payments import ShopPayment
 from prove.delivery_shop import Ask, Shop
-from prove.delivery_verdict import DeliveryViolation, Finding
+from prove.delivery_verdict import DeliveryFinding, DeliveryViolation
+from prove.outcome import findings_of
 from prove.payment_check import LedgerPayment, read_ledger
 
 Identity = tuple[str, int]
@@ -58,9 +59,9 @@ async def read_evidence(shop: Shop) -> ShopEvidence:
     return ShopEvidence(shop, landed, by_identity, counted["n"])
 
 
-def judge_shop(evidence: ShopEvidence) -> list[Finding]:
+def judge_shop(evidence: ShopEvidence) -> list[DeliveryFinding]:
     """Find every violation of a hostile case."""
-    kinds = {
+    kinds: dict[DeliveryViolation, Iterable[str]] = {
         DeliveryViolation.GOODS_UNPAID: _find_unpaid(evidence),
         DeliveryViolation.OVERDELIVERED: _find_overdelivered(evidence),
         DeliveryViolation.RECEIPTS_MISSING: _find_without_receipt(evidence),
@@ -70,7 +71,7 @@ def judge_shop(evidence: ShopEvidence) -> list[Finding]:
         DeliveryViolation.WRONG_ADVICE: _find_wrong_advice(evidence),
         DeliveryViolation.HONEST_REFUSED: _find_honest_refused(evidence),
     }
-    return [(violation, why) for violation, found in kinds.items() for why in found]
+    return findings_of(kinds)
 
 
 def _find_unpaid(evidence: ShopEvidence) -> Iterator[str]:

@@ -52,11 +52,12 @@ from farebox.mcp.call_response import CallOutcome, NextAction
 from farebox.mcp.call_target import listing_key
 from farebox.stellar.authorization_use import AuthorizationUse
 from farebox.stellar.rpc_http import HttpSorobanRpc
+from prove.ask_node import read_newest
 from prove.delivery_case import DeliveryOutcome
 from prove.delivery_verdict import DeliveryViolation
 from prove.environment import AMOUNT, Environment, Replica, open_environment
+from prove.outcome import findings_of
 from prove.payment_check import group_by_payment, read_ledger
-from prove.run_envelopes import read_newest
 from prove.stranger import land_operation
 from prove.world import NETWORK, World
 
@@ -97,7 +98,7 @@ class ReceiptKind(StrEnum):
     GARBAGE = "that is no receipt"
 
 
-class Shape(StrEnum):
+class Form(StrEnum):
     """The rest of the seller's answer."""
 
     JSON = "JSON that says that nothing was sent"
@@ -114,7 +115,7 @@ class ReportCase:
     status: int
     settled: PaymentFate
     receipt: ReceiptKind
-    shape: Shape
+    shape: Form
     clock_s: int
 
     def __str__(self) -> str:
@@ -154,7 +155,7 @@ class ReportBatch:
                 start + n,
                 *turns[(start + n) % len(turns)],
                 rng.choice(list(ReceiptKind)),
-                rng.choice(list(Shape)),
+                rng.choice(list(Form)),
                 rng.choice(_CLOCKS_S),
             )
             for n in range(_ANSWERS)
@@ -237,17 +238,17 @@ class ScriptedSeller:
         receipt = _receipt_of(case.receipt, tx_hash)
         if receipt is not None:
             headers["PAYMENT-RESPONSE"] = receipt
-        if case.shape is Shape.OFFER:
+        if case.shape is Form.OFFER:
             headers["PAYMENT-REQUIRED"] = _encode(self.offer())
-        if case.shape is Shape.CUT:
+        if case.shape is Form.CUT:
             headers["Content-Length"] = "1000"
             response = web.StreamResponse(status=case.status, headers=headers)
             await response.prepare(request)
             if request.transport is not None:
                 request.transport.abort()
             return response
-        kind = "text/html" if case.shape is Shape.HTML else "application/json"
-        body = _PAGE if case.shape is Shape.HTML else _NOTHING_SENT
+        kind = "text/html" if case.shape is Form.HTML else "application/json"
+        body = _PAGE if case.shape is Form.HTML else _NOTHING_SENT
         headers["Content-Type"] = kind
         return web.Response(
             status=case.status, body=b"" if case.status in _WITHOUT_BODY else body, headers=headers
@@ -314,7 +315,7 @@ class ReportDesk:
     replica: Replica
     seller: ScriptedSeller
     asset: Address
-    findings: list[str]
+    wrong: list[str]
     reports: Counter[str]
     _turns: int = 0
 
@@ -328,7 +329,7 @@ class ReportDesk:
             self.reports[f"{buyer}: {report}"] += 1
             why = _fault_of(report, is_landed=is_landed, can_land=can_land)
             if why:
-                self.findings.append(f"{buyer} says {report!s} and {why}: {case}")
+                self.wrong.append(f"{buyer} says {report!s} and {why}: {case}")
 
     async def _pay(self, case: ReportCase) -> tuple[SignedPayment, Report]:
         approver = _Approver()
@@ -466,8 +467,13 @@ async def run_reports(world: World, batch: ReportBatch) -> DeliveryOutcome:
             for case in batch.draw():
                 await desk.play(case)
     said = ", ".join(f"{what}: {count}" for what, count in sorted(desk.reports.items()))
-    findings = [(DeliveryViolation.TOLD_WRONG, why) for why in desk.findings]
-    return DeliveryOutcome(batch, True, "reported", findings, [said], loop.time() - began)
+    return DeliveryOutcome(
+        case=batch,
+        state="reported",
+        findings=findings_of({DeliveryViolation.TOLD_WRONG: desk.wrong}),
+        answers=[said],
+        took_s=loop.time() - began,
+    )
 
 
 def _believe(

@@ -1,25 +1,20 @@
 """The shop of a hostile case: one wrapper on one or two replicas, and everybody who asks it."""
 
 import asyncio
-import base64
 import contextlib
-import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-import aiohttp
-
-from prove.delivery_buyer import BuyerAnswer
+from prove.delivery_buyer import BuyerAnswer, ask_gateway
 from prove.delivery_payments import PaymentMaker, ShopPayment
 from prove.delivery_upstream import ScriptedUpstream
 from prove.environment import Environment, Replica
 
 BUYER: Final = "buyer"
 THIEF: Final = "thief"
-_ANSWER_S: Final = 40.0
 _PAUSE_S: Final = 0.2
 _LOOK_S: Final = 0.2
 _NO_CONTENT: Final = 204
@@ -82,30 +77,9 @@ class Shop:
     ) -> BuyerAnswer:
         """Send a request with the payment and read the whole answer."""
         url = f"{(replica or self.pick()).url}/gateway/{self.slug}{target}"
-        answer = await self._send(method, url, payment)
+        answer = await ask_gateway(self.environment, method, url, payment.header)
         self.asks.append(Ask(actor, payment, answer, target))
         return answer
-
-    async def _send(self, method: str, url: str, payment: ShopPayment) -> BuyerAnswer:
-        timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
-        try:
-            async with self.environment.web.request(
-                method,
-                url,
-                headers={"PAYMENT-SIGNATURE": payment.header},
-                data=b"{}" if method == "POST" else None,
-                timeout=timeout,
-            ) as response:
-                body = await response.read()
-                receipt = response.headers.get("PAYMENT-RESPONSE")
-                return BuyerAnswer(
-                    response.status,
-                    body,
-                    None if receipt is None else json.loads(base64.b64decode(receipt)),
-                    "PAYMENT-REQUIRED" in response.headers,
-                )
-        except (aiohttp.ClientError, TimeoutError):
-            return BuyerAnswer(0)
 
     async def buy(
         self,
@@ -180,15 +154,6 @@ class Shop:
         url = f"{self.pick().url}/settle"
         async with self.environment.web.post(url, data=body, headers=headers) as response:
             return (await response.json()).get("success") is True
-
-    async def row_of(self, payment: ShopPayment) -> dict[str, Any] | None:
-        """Read the payment's row at the gateway."""
-        rows = await self.environment.query(
-            "SELECT state, attempts, attempt_until, tx_hash FROM gateway_payments"
-            " WHERE payer = $1 AND nonce = $2",
-            *payment.identity,
-        )
-        return dict(rows[0]) if rows else None
 
     async def wait_until_settled(self, *, within_s: float) -> bool:
         """Wait until no call and no loop has work of a payment before it; whether that came."""

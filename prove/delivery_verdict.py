@@ -9,7 +9,8 @@ import asyncpg
 
 from prove.delivery_buyer import BuyerAnswer
 from prove.delivery_upstream import Reached
-from prove.payment_check import LedgerPayment
+from prove.outcome import Finding, findings_of
+from prove.payment_check import LedgerPayment, landed_of
 
 _UNDELIVERED: Final = 500
 
@@ -29,7 +30,7 @@ class DeliveryViolation(StrEnum):
     TOLD_WRONG = "told_wrong"
 
 
-Finding = tuple[DeliveryViolation, str]
+DeliveryFinding = Finding[DeliveryViolation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +48,20 @@ class Evidence:
     @property
     def landed(self) -> str | None:
         """The transaction that succeeded."""
-        return next((each.tx_hash for each in self.own if each.is_success), None)
+        return landed_of(self.own)
 
 
-def judge_delivery(evidence: Evidence) -> list[Finding]:
+def judge_delivery(evidence: Evidence) -> list[DeliveryFinding]:
     """Find every violation of one payment."""
-    found = [
-        *((DeliveryViolation.OVERDELIVERED, why) for why in _overdelivered(evidence)),
-        *((DeliveryViolation.SECOND_CHARGES, why) for why in _second_charges(evidence)),
-        *((DeliveryViolation.RECEIPTS_MISSING, why) for why in _receipts_missing(evidence)),
-        *((DeliveryViolation.UNRESOLVED, why) for why in _unresolved(evidence)),
-        *((DeliveryViolation.TO_NOBODY, why) for why in _truncated(evidence)),
-    ]
-    return [(violation, why) for violation, why in found]
+    return findings_of(
+        {
+            DeliveryViolation.OVERDELIVERED: _overdelivered(evidence),
+            DeliveryViolation.SECOND_CHARGES: _second_charges(evidence),
+            DeliveryViolation.RECEIPTS_MISSING: _receipts_missing(evidence),
+            DeliveryViolation.UNRESOLVED: _unresolved(evidence),
+            DeliveryViolation.TO_NOBODY: _truncated(evidence),
+        }
+    )
 
 
 def _overdelivered(evidence: Evidence) -> list[str]:

@@ -167,6 +167,11 @@ class Environment:
                     return
             await asyncio.sleep(_LOOK_S)
 
+    async def kill_first(self) -> None:
+        """Kill the replica that has run for the longest time."""
+        for replica in self.running[:1]:
+            await replica.kill()
+
     async def kill(self, name: str) -> None:
         """Kill the replica of that name."""
         for replica in self.running:

@@ -137,18 +137,15 @@ async def run_case(
 async def _play(
     world: AutomationWorld, authority: Authority, case: NeighboursCase
 ) -> NeighboursOutcome:
-    async def nothing() -> None:
-        return
-
     loop = asyncio.get_running_loop()
     began = loop.time()
-    upstream = ScriptedUpstream([], nothing)
+    upstream = ScriptedUpstream()
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(upstream.serving(authority.server(NAME)))
         own = {**gateway_settings(authority, NAME, upstream.port), **SETTINGS}
         del own["FAREBOX_MASTER_KEYS"]  # the plans' secrets are sealed by the scenery's
         stage = await stack.enter_async_context(_open_stage(world, own))
-        played = _Played(stage, case, random.Random(f"neighbours {case.seed} {case.number}"))
+        played = _PlayedCase(stage, case, random.Random(f"neighbours {case.seed} {case.number}"))
         await played.begin(stack)
         await played.play()
         return await played.judge(loop.time() - began)
@@ -174,7 +171,7 @@ async def _open_stage(world: AutomationWorld, own: Mapping[str, str]) -> AsyncIt
 
 
 @dataclass(eq=False, slots=True)
-class _Played:
+class _PlayedCase:
     """A case that is being played."""
 
     stage: OwnerStage

@@ -1,30 +1,14 @@
 """Builds of the service that must fail: each has one defect of commit 82b18cf."""
 
-from collections.abc import Mapping
-from enum import StrEnum
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Final
 
-from prove.broken_build import Ends, sources_with_ends
-from prove.nodes_case import Case
-from prove.nodes_faults import Kind
+from prove.broken_build import Build, End
+from prove.nodes_case import NodesCase, NodesOutcome
+from prove.nodes_faults import NodeKind
+from prove.run_cases import Control
 
-
-class Control(StrEnum):
-    """The defect of a build."""
-
-    CURSOR = "it continues from any cursor of a node"
-    SIMULATION = "it treats every error of a simulation as a verdict"
-    ABSENCE = "it treats one absence as proof, and a failed search as complete"
-    CLOCK = "it reads the whole newest ledger, 4 MiB at most"
-
-
-CASES: Final[Mapping[Control, tuple[Case, ...]]] = {  # a build must fail one of its cases
-    Control.CURSOR: (Case(1, Kind.CURSOR),),
-    Control.SIMULATION: (Case(1, Kind.SIMULATION),),
-    Control.ABSENCE: (Case(1, Kind.TORN), Case(2, Kind.TORN), Case(1, Kind.TORN_SEARCH)),
-    Control.CLOCK: (Case(1, Kind.LARGE),),
-}
+NodesControl = Control[NodesCase, NodesOutcome]
 
 _WATCH: Final = """
 
@@ -102,21 +86,52 @@ async def latest_whole_ledger(self):
 
 SorobanRpc.latest_ledger = latest_whole_ledger
 """
-_ENDS: Final[Mapping[Control, Ends]] = {
-    Control.CURSOR: {"submission/watch.py": ("class LedgerWatcher:", _WATCH)},
-    Control.SIMULATION: {"stellar/simulation.py": ("def classify_simulation_error(", _SIMULATION)},
-    Control.ABSENCE: {
-        "submission/fate.py": ("class Absences:", _ABSENCES),
-        "facilitator/journal/status_resolver.py": ("class StatusResolver:", _CONCLUSIONS),
-    },
-    Control.CLOCK: {"stellar/soroban_rpc.py": ("class SorobanRpc(ABC):", _CLOCK)},
-}
 
 
-def broken_sources(folder: Path, control: Control) -> Path:
-    """Write a copy of the sources with one defect.
+def _is_any_failed(outcomes: Sequence[NodesOutcome]) -> bool:
+    return any(each.is_failed for each in outcomes)
 
-    Raises:
-        RunFailed: the sources lack the text that the control replaces.
-    """
-    return sources_with_ends(folder, _ENDS[control])
+
+CONTROLS: Final[tuple[NodesControl, ...]] = (
+    Control(
+        "cursor",
+        (NodesCase(1, NodeKind.CURSOR),),
+        Build((End("submission/watch.py", "class LedgerWatcher:", _WATCH),)),
+        _is_any_failed,
+        "it continues from any cursor of a node",
+    ),
+    Control(
+        "simulation",
+        (NodesCase(1, NodeKind.SIMULATION),),
+        Build((End("stellar/simulation.py", "def classify_simulation_error(", _SIMULATION),)),
+        _is_any_failed,
+        "it treats every error of a simulation as a verdict",
+    ),
+    Control(
+        "absence",
+        (
+            NodesCase(1, NodeKind.TORN),
+            NodesCase(2, NodeKind.TORN),
+            NodesCase(1, NodeKind.TORN_SEARCH),
+        ),
+        Build(
+            (
+                End("submission/fate.py", "class Absences:", _ABSENCES),
+                End(
+                    "facilitator/journal/status_resolver.py",
+                    "class StatusResolver:",
+                    _CONCLUSIONS,
+                ),
+            )
+        ),
+        _is_any_failed,
+        "it treats one absence as proof, and a failed search as complete",
+    ),
+    Control(
+        "clock",
+        (NodesCase(1, NodeKind.LARGE),),
+        Build((End("stellar/soroban_rpc.py", "class SorobanRpc(ABC):", _CLOCK),)),
+        _is_any_failed,
+        "it reads the whole newest ledger, 4 MiB at most",
+    ),
+)

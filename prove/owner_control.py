@@ -1,19 +1,17 @@
 """Builds of the service that must fail the owners' cases: each has one rule of prices less."""
 
-from enum import StrEnum
-from pathlib import Path
 from typing import Final
 
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
-from prove.broken_build import sources_with_ends
-from prove.owner_case import HostileCase, OwnerCase, OwnerOutcome
+from prove.broken_build import End
+from prove.owner_case import HostileOwners, OwnerCase, OwnerOutcome
 from prove.owner_hostile import HostileAct
-from prove.owner_plans import End, LifeCase, Start
+from prove.owner_plans import LifeCase, PlanEnd, PlanStart
 from prove.owner_stage import TIMED
 from prove.owner_verdict import OwnerViolation
+from prove.run_cases import Control, finds
 
-_DUE_TIMES: Final = 2  # of the control of an act
 # a cheap run's credit pays for a dear one, as where credit is counted in runs
 _RETURNED_DEAR: Final = """
 
@@ -50,65 +48,46 @@ async def lock_due_run(db, proposal_id):
 _AS_OF_NOW: Final = "\n\nONLY_TOO_EARLY = frozenset()\n"
 
 
-class OwnerControl(StrEnum):
-    """The defect of a build."""
-
-    CREDIT = "credit comes back at another price than that it was paid at"
-    SETUP = "an installation is not charged"
-    CEILING = "a run may cost more than it was quoted at"
-    CLAIMED = "a leg can be claimed in the middle of a change of its plan"
-    DRY_RUN = "the dry run is made as of now, and not of the plan's start"
-
-    @property
-    def case(self) -> OwnerCase:
-        """The case that shows the defect."""
-        if self is OwnerControl.DRY_RUN:
-            pair = (PlanKind.CONTRACT_CALL, AuthorityMode.MANDATE)
-            return LifeCase(-1, 1, Start.FUTURE, End.LATER, (pair,))
-        return HostileCase(-1, 1, (_ACTS[self],), due_times=_DUE_TIMES)
-
-    def shows_in(self, outcome: OwnerOutcome) -> bool:
-        """Whether the outcome shows the defect."""
-        shown = _SHOWN.get(self, OwnerViolation.UNPAID)
-        return any(each.violation is shown for each in outcome.findings)
+def _act(act: HostileAct) -> HostileOwners:
+    return HostileOwners(-1, 1, (act,), due_times=2)
 
 
-_ACTS: Final = {
-    OwnerControl.CREDIT: HostileAct.CREDIT,
-    OwnerControl.SETUP: HostileAct.SETUPS,
-    OwnerControl.CEILING: HostileAct.GROWING,
-    OwnerControl.CLAIMED: HostileAct.CHANGES,
-}
-_SHOWN: Final = {
-    OwnerControl.DRY_RUN: OwnerViolation.NEVER_RUN,
-    OwnerControl.CLAIMED: OwnerViolation.UNENDED,
-}
-_ENDS: Final = {
-    OwnerControl.CREDIT: {
-        "automation/runs/credit_store.py": ("async def return_credit(", _RETURNED_DEAR)
-    },
-    OwnerControl.SETUP: {"automation/plans/quote.py": ("def price_setup(", _NO_SETUP)},
-    OwnerControl.CEILING: {"automation/execution/execute_run.py": ("def paid_limit(", _NO_LIMIT)},
-    OwnerControl.CLAIMED: {"automation/runs/run_store.py": ("async def lock_due_run(", _UNLOCKED)},
-    OwnerControl.DRY_RUN: {
-        "automation/lifecycle/dry_run.py": ("    ONLY_TOO_EARLY,\n", _AS_OF_NOW)
-    },
-}
-
-
-def timed_sources(folder: Path) -> Path:
-    """Write a copy of the sources whose time can be moved.
-
-    Raises:
-        RunFailed: the sources lack the text that is replaced.
-    """
-    return sources_with_ends(folder, TIMED)
-
-
-def broken_sources(folder: Path, control: OwnerControl) -> Path:
-    """Write such a copy with one defect.
-
-    Raises:
-        RunFailed: the sources lack the text that is replaced.
-    """
-    return sources_with_ends(folder, {**TIMED, **_ENDS[control]})
+_MANDATE: Final = (PlanKind.CONTRACT_CALL, AuthorityMode.MANDATE)
+OWNER_CONTROLS: Final[tuple[Control[OwnerCase, OwnerOutcome], ...]] = (
+    Control(
+        "credit", (_act(HostileAct.CREDIT),),
+        TIMED.with_ends(
+            End("automation/runs/credit_store.py", "async def return_credit(", _RETURNED_DEAR)
+        ),
+        finds(OwnerViolation.UNPAID),
+        "credit comes back at another price than that it was paid at",
+    ),
+    Control(
+        "setup", (_act(HostileAct.SETUPS),),
+        TIMED.with_ends(End("automation/plans/quote.py", "def price_setup(", _NO_SETUP)),
+        finds(OwnerViolation.UNPAID), "an installation is not charged",
+    ),
+    Control(
+        "ceiling", (_act(HostileAct.GROWING),),
+        TIMED.with_ends(
+            End("automation/execution/execute_run.py", "def paid_limit(", _NO_LIMIT)
+        ),
+        finds(OwnerViolation.UNPAID), "a run may cost more than it was quoted at",
+    ),
+    Control(
+        "claimed", (_act(HostileAct.CHANGES),),
+        TIMED.with_ends(
+            End("automation/runs/run_store.py", "async def lock_due_run(", _UNLOCKED)
+        ),
+        finds(OwnerViolation.UNENDED),
+        "a leg can be claimed in the middle of a change of its plan",
+    ),
+    Control(
+        "dry_run", (LifeCase(-1, 1, PlanStart.FUTURE, PlanEnd.LATER, (_MANDATE,)),),
+        TIMED.with_ends(
+            End("automation/lifecycle/dry_run.py", "    ONLY_TOO_EARLY,\n", _AS_OF_NOW)
+        ),
+        finds(OwnerViolation.NEVER_RUN),
+        "the dry run is made as of now, and not of the plan's start",
+    ),
+)  # fmt: skip

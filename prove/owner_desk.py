@@ -12,9 +12,9 @@ from e2e.machine import RunFailed
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
+from prove.ask_node import read_newest
 from prove.owner_scenery import key_of, owners_of
 from prove.owner_stage import OwnerStage
-from prove.run_envelopes import read_newest
 from prove.world import NETWORK
 
 _PENDING: Final = 202

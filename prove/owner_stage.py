@@ -22,19 +22,21 @@ from farebox.local.devnet import Scene
 from farebox.local.faults import LocalFault
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.soroban_rpc import SorobanRpc
+from prove.ask_node import ask_node, read_newest
 from prove.automation_world import AutomationWorld
-from prove.broken_build import Ends
+from prove.broken_build import Build, End
 from prove.environment import Environment, Replica
 from prove.owner_scenery import OwnerScenery, chain_of
-from prove.run_envelopes import ask_node, read_newest
 from prove.world import NETWORK
 
 AHEAD: Final = "PROVE_AHEAD"  # names a file: the seconds that the service's time is ahead
-# the database's time, by which rows are judged, goes with that of the network
-TIMED: Final[Ends] = {
-    "storage/database_clock.py": (
-        "class DatabaseClock:",
-        f"""
+# ledgers close fast, and no payment may expire
+LONG_RUN_OFFER: Final = End(
+    "automation/credits/run_offer.py",
+    "MAX_TIMEOUT_S: Final = 120",
+    "\n\nMAX_TIMEOUT_S = 3600\n",
+)
+_AHEAD_CLOCK: Final = f"""
 
 def _now_ahead(self, own=DatabaseClock.now):
     import os
@@ -44,11 +46,14 @@ def _now_ahead(self, own=DatabaseClock.now):
 
 
 DatabaseClock.now = _now_ahead
-""",
-    ),
-    # ledgers close fast, and no payment may expire
-    "automation/credits/run_offer.py": ("MAX_TIMEOUT_S: Final = 120", "\n\nMAX_TIMEOUT_S = 3600\n"),
-}
+"""
+# the database's time, by which rows are judged, goes with that of the network
+TIMED: Final = Build(
+    (
+        End("storage/database_clock.py", "class DatabaseClock:", _AHEAD_CLOCK),
+        LONG_RUN_OFFER,
+    )
+)
 UNITS_PER_XLM: Final = 10_000_000  # a base unit for a stroop
 _SUFFIX: Final = NETWORK.name
 _PACE_S: Final = 0.5  # of ledgers
