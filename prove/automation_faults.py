@@ -8,12 +8,12 @@ from typing import Final, TypeVar
 from prove.automation_case import FaultKind, RunCase
 from prove.environment import Environment, Replica
 from prove.interceptor import (
-    CONNECTION_ERRORS,
     Boundary,
     ConnectionCut,
     CrashPoint,
     CrashTiming,
     ServerError,
+    lose_answer,
 )
 from prove.run_interceptor import SEND, RunInterceptor
 
@@ -68,8 +68,7 @@ class RunFault:
         if self._case.fault is FaultKind.ERROR:
             raise ServerError("XX000")
         if self._case.fault is FaultKind.CUT_AFTER:
-            with contextlib.suppress(*CONNECTION_ERRORS):
-                await deliver()
+            await lose_answer(deliver)
         raise ConnectionCut
 
     async def _delay(self) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from e2e.machine import RunFailed
 from farebox.local.faults import LocalFault
+from prove import boundaries
 from prove.automation_case import UNDISTURBED, RunCase, Scenario
 from prove.automation_fate import EnvelopeFate
 from prove.automation_faults import RunFault, let_all_claim, pass_leases, pass_waits
@@ -59,10 +60,7 @@ async def record(world: AutomationWorld, scenario: Scenario) -> list[Boundary]:
 async def record_idle(world: AutomationWorld) -> frozenset[str]:
     """Return the labels of the calls that an idle replica makes."""
     async with world.environment() as environment:
-        replica = await environment.start("a")
-        replica.interceptor.start_counting()
-        await asyncio.sleep(_IDLE_S)
-        return frozenset(boundary.label for boundary in replica.interceptor.calls)
+        return await boundaries.record_idle(environment, for_s=_IDLE_S)
 
 
 async def run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:

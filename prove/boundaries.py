@@ -1,11 +1,13 @@
 """The calls at which a case can fail: those that recordings without faults show."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Final, TypeVar
 
 from e2e.machine import say
+from prove.environment import Environment
 from prove.interceptor import Boundary
 from prove.run_cases import run_concurrently
 
@@ -38,6 +40,14 @@ async def record_each(
     for kind, calls in zip(plays, made, strict=True):
         recorded[kind].append(calls)
     return recorded
+
+
+async def record_idle(environment: Environment, *, for_s: float) -> frozenset[str]:
+    """Return the labels of the calls that an idle replica makes."""
+    replica = await environment.start("a")
+    replica.interceptor.start_counting()
+    await asyncio.sleep(for_s)
+    return frozenset(boundary.label for boundary in replica.interceptor.calls)
 
 
 def background_labels(

@@ -1,8 +1,8 @@
 """The seller of a case: it sends a payment to /settle and repeats it until an answer is final."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol
 
 import aiohttp
 import msgspec
@@ -12,6 +12,27 @@ from prove.payment_check import Answer
 
 _PAUSE_S: Final = 0.15
 _ANSWER_S: Final = 30.0
+_JSON: Final[Mapping[str, str]] = {"content-type": "application/json"}
+
+
+async def post(
+    environment: Environment,
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str] = _JSON,
+    *,
+    within_s: float = _ANSWER_S,
+) -> tuple[int, dict[str, Any], Mapping[str, str]]:
+    """Send a body of JSON; return status, body and headers; status 0 when no JSON came."""
+    timeout = aiohttp.ClientTimeout(total=within_s)
+    try:
+        async with environment.web.post(
+            url, data=body, headers=headers, timeout=timeout
+        ) as response:
+            found = msgspec.json.decode(await response.read(), type=dict[str, Any])
+            return response.status, found, response.headers
+    except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError):
+        return 0, {}, {}
 
 
 class Caller:
@@ -20,7 +41,7 @@ class Caller:
     def __init__(self, environment: Environment, payment: SignedPayment) -> None:
         self._environment, self.payment = environment, payment
         self.answers: list[Answer] = []
-        self.headers = {"content-type": "application/json"}
+        self.headers = dict(_JSON)
 
     @property
     def is_answered(self) -> bool:
@@ -29,18 +50,9 @@ class Caller:
 
     async def ask(self, replica: Replica) -> Answer:
         """Send one settle request to the replica."""
-        timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
-        url, body = f"{replica.url}/settle", self.payment.body
-        try:
-            async with self._environment.web.post(
-                url, data=body, headers=self.headers, timeout=timeout
-            ) as response:
-                retry_after = response.headers.get("Retry-After")
-                answer = Answer(
-                    response.status, msgspec.json.decode(await response.read()), retry_after
-                )
-        except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError):
-            answer = Answer(0, {})
+        url = f"{replica.url}/settle"
+        status, body, headers = await post(self._environment, url, self.payment.body, self.headers)
+        answer = Answer(status, body, headers.get("Retry-After"))
         self.answers.append(answer)
         return answer
 

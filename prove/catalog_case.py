@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import aiohttp
-import msgspec
-
 from farebox.x402.headers import EXTENSION_RESPONSES, decode_header
+from prove.caller import post
 from prove.catalog_faults import CatalogKind, inject_fault
 from prove.environment import Environment, Replica, SignedPayment, open_environment
 from prove.world import World
@@ -20,7 +18,6 @@ _WITHOUT_LISTING: Final = 3  # every third asks for no listing: the baseline of 
 _BOUND_S: Final = 0.5  # the longest a settle may wait for its listing
 _NOISE_S: Final = 0.5  # between two equal settles
 _STAGGER_S: Final = 0.12
-_ANSWER_S: Final = 30.0
 _LISTED_WITHIN_S: Final = 120.0
 _LOOK_S: Final = 0.25
 _SETTINGS: Final = {  # long waits, so that only the catalog fails, even on a busy machine
@@ -175,19 +172,11 @@ async def _settle(
 ) -> SettleResponse:
     asks_for_listing = _asks_for_listing(turn)
     await asyncio.sleep(turn * _STAGGER_S)
-    timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
-    headers = {"content-type": "application/json"}
     began = time.monotonic()
-    try:
-        async with environment.web.post(
-            f"{replica.url}/settle", data=payment.body, headers=headers, timeout=timeout
-        ) as answer:
-            body = msgspec.json.decode(await answer.read(), type=dict[str, Any])
-            header = answer.headers.get(EXTENSION_RESPONSES)
-            took_s = time.monotonic() - began
-            return SettleResponse(asks_for_listing, took_s, answer.status, body, _listing(header))
-    except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError):
-        return SettleResponse(asks_for_listing, time.monotonic() - began, 0, {}, None)
+    status, body, headers = await post(environment, f"{replica.url}/settle", payment.body)
+    took_s = time.monotonic() - began
+    listing = _listing(headers.get(EXTENSION_RESPONSES))
+    return SettleResponse(asks_for_listing, took_s, status, body, listing)
 
 
 def _listing(header: str | None) -> dict[str, Any] | None:

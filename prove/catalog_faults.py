@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import asyncpg
 
 from prove.environment import Environment, Replica
-from prove.interceptor import CONNECTION_ERRORS, ConnectionCut
+from prove.interceptor import ConnectionCut, lose_answer
 
 T = TypeVar("T")
 _LOCK_WAIT: Final = "5s"
@@ -141,10 +141,7 @@ class LossyNetwork:
         if kind is CatalogKind.NONE:
             return await deliver()
         if kind in (CatalogKind.UNHEARD, CatalogKind.CUT_AFTER):
-            try:
-                await deliver()
-            except CONNECTION_ERRORS as lost:
-                raise ConnectionCut from lost
+            await lose_answer(deliver)
         if kind in (CatalogKind.SILENT, CatalogKind.UNHEARD):
             await self.is_over.wait()
         raise ConnectionCut

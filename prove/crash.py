@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from farebox.kernel.secret import Secret
 from farebox.local.faults import LocalFault
-from prove import replacement
+from prove import boundaries, replacement
 from prove.boundaries import NOWHERE
 from prove.caller import Caller
 from prove.case import CallerBehaviour, CrashCase, Topology
@@ -75,10 +75,7 @@ async def record(
 async def record_idle(world: World, *, settings: Mapping[str, str] | None = None) -> frozenset[str]:
     """Return the labels of the calls that an idle replica makes."""
     async with open_environment(world, settings) as environment:
-        replica = await environment.start("a")
-        replica.interceptor.start_counting()
-        await asyncio.sleep(_IDLE_S)
-        return frozenset(boundary.label for boundary in replica.interceptor.calls)
+        return await boundaries.record_idle(environment, for_s=_IDLE_S)
 
 
 async def _start_replicas(environment: Environment, topology: Topology) -> list[Replica]:

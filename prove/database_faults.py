@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from prove.interceptor import CONNECTION_ERRORS, Boundary, ConnectionCut, ServerError
+from prove.interceptor import Boundary, ConnectionCut, ServerError, lose_answer
 
 T = TypeVar("T")
 DELAY_S: Final = 10.0
@@ -114,10 +114,7 @@ class FaultyDatabase:
     async def _fail(self, deliver: Callable[[], Awaitable[T]]) -> T:
         if self._fault.kind is not StatementFault.LOST:
             raise ServerError(_SQLSTATES.get(self._fault.kind, self._fault.sqlstate))
-        try:
-            await deliver()
-        except CONNECTION_ERRORS as lost:
-            raise ConnectionCut from lost
+        await lose_answer(deliver)
         if self._fault.is_silent:
             await self._is_over.wait()
         raise ConnectionCut

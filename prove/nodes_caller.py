@@ -5,11 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-import aiohttp
-import msgspec
-
 from farebox.x402.reasons import REGISTRY, Reason, Retry
-from prove.caller import Caller
+from prove.caller import Caller, post
 from prove.environment import Environment, Replica, SignedPayment
 from prove.payment_check import Answer
 
@@ -72,18 +69,10 @@ class NodesCaller(Caller):
         return answer
 
     async def _verify(self, replica: Replica) -> None:
-        timeout = aiohttp.ClientTimeout(total=_VERIFY_S)
-        headers = {"content-type": "application/json"}
-        url, body = f"{replica.url}/verify", self.payment.body
-        try:
-            async with self._environment.web.post(
-                url, data=body, headers=headers, timeout=timeout
-            ) as response:
-                answer = Answer(response.status, msgspec.json.decode(await response.read()))
-        except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError):
-            return
-        reason = str(answer.body.get("invalidReason", ""))
-        if answer.body.get("isValid") is not True and forbids_another_try(reason):
+        url = f"{replica.url}/verify"
+        _, body, _ = await post(self._environment, url, self.payment.body, within_s=_VERIFY_S)
+        reason = str(body.get("invalidReason", ""))
+        if body.get("isValid") is not True and forbids_another_try(reason):
             self.refusals.append(reason)
 
 

@@ -7,8 +7,6 @@ from datetime import timedelta
 from itertools import combinations
 from typing import Any, Final
 
-import aiohttp
-
 from e2e.machine import RunFailed
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_state import RunState
@@ -34,6 +32,7 @@ from prove.owner_verdict import (
     judge_runs,
     read_accounts,
 )
+from prove.run_cases import ends_within
 
 NUMBERS: Final = 800_000  # above those of the other cases of the proof
 DUE_TIMES: Final = 6  # of a hostile case
@@ -109,13 +108,8 @@ async def run_owner_case(
     began, played, kept = loop.time(), 0, list[OwnerFinding]()
     while True:
         played += 1
-        try:
-            async with asyncio.timeout(_LONGEST_S):
-                findings, told, is_steady = await _play(world, case)
-        except TimeoutError as error:
-            raise RunFailed(f"{case} did not end within {_LONGEST_S:g} s") from error
-        except aiohttp.ClientError as error:
-            raise RunFailed(f"a replica does not answer any more: {error}") from error
+        async with ends_within(case, _LONGEST_S):
+            findings, told, is_steady = await _play(world, case)
         unpaid = [each for each in findings if each.violation is OwnerViolation.UNPAID]
         if len(unpaid) == len(findings) or played >= (plays if is_steady else plays * _UNSTEADY):
             return OwnerOutcome(

@@ -5,7 +5,7 @@ import contextlib
 import math
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -224,10 +224,16 @@ def settings_of(world: AutomationWorld, settings: StageSettings) -> dict[str, st
 
 @asynccontextmanager
 async def open_owner_stage(
-    world: AutomationWorld, settings: StageSettings
+    world: AutomationWorld,
+    settings: StageSettings,
+    more: Mapping[str, str] | None = None,
+    start: Callable[[OwnerStage], Awaitable[None]] = OwnerStage.start,
 ) -> AsyncIterator[OwnerStage]:
-    """Open an environment of its own with replicas that sell runs at cost; remove it at the end."""
-    async with world.environment(settings_of(world, settings)) as environment:
+    """Open an environment of its own with replicas that sell runs at cost; remove it at the end.
+
+    `more` are further settings of the service.
+    """
+    async with world.environment(settings_of(world, settings) | dict(more or {})) as environment:
         environment.ledger_closer.pause()
         url = Secret(environment.devnet.rpc_url)
         async with HttpSorobanRpc(NETWORK, url, timeout_s=20) as node:
@@ -235,7 +241,7 @@ async def open_owner_stage(
             stage = OwnerStage(world, environment, chain, node, settings)
             closing = asyncio.create_task(close_ledgers(environment, stage.closed_at))
             environment.waiting.append(closing)
-            await stage.start()
+            await start(stage)
             yield stage
 
 

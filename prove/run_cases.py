@@ -15,6 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+import aiohttp
+
 from e2e.machine import RunFailed, say, subfolder
 from farebox.local.faults import LocalFault
 from prove.broken_build import Build
@@ -211,6 +213,22 @@ async def run_named(name: object, running: Awaitable[T]) -> T:
         return await running
     except (LocalFault, RunFailed) as fault:
         raise RunFailed(f"{name} could not be run: {fault}") from fault
+
+
+@asynccontextmanager
+async def ends_within(case: object, seconds: float) -> AsyncIterator[None]:
+    """Play the case in this block.
+
+    Raises:
+        RunFailed: it did not end in this time, or a replica has.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        raise RunFailed(f"{case} did not end within {seconds:g} s") from error
+    except aiohttp.ClientError as error:
+        raise RunFailed(f"a replica does not answer any more: {error}") from error
 
 
 @dataclass(frozen=True)
