@@ -16,6 +16,7 @@ from e2e.report import run_and_report
 from farebox.automation.plans.session_spec import AuthorityMode
 from prove.automation_case import (
     KILLS,
+    UNDISTURBED,
     Boundaries,
     Fate,
     RunCase,
@@ -23,7 +24,6 @@ from prove.automation_case import (
     draw_cases,
     list_scenarios,
 )
-from prove.automation_control import CONTROLS
 from prove.automation_run import RunOutcome, record, record_idle, run_case, run_until_reached
 from prove.automation_verdict import RunViolation
 from prove.automation_world import AutomationWorld, open_automation_world
@@ -34,6 +34,7 @@ from prove.boundaries import (
     tell_boundaries,
     usual_boundaries,
 )
+from prove.broken_build import Build, Change
 from prove.interceptor import Boundary
 from prove.outcome import are_none, count_unreached, count_violations, name_failing, slowest_s
 from prove.owner_case import OwnerCase, OwnerOutcome, draw_owner_cases, run_owner_case
@@ -48,6 +49,7 @@ from prove.run_cases import (
     Wanted,
     are_controls_caught,
     check_any,
+    finds,
     read_wanted,
     run_cases,
     run_control,
@@ -224,6 +226,58 @@ async def _is_caught(
 
     label = f"control, {control.name}"
     return control.shows(await run_control(world.world, folder, control, run, label=label))
+
+
+# The hasty build breaks the patience: it looks for an envelope for a third of a second, takes it
+# for dead and makes another, although the first one can still land. The fresh one breaks the
+# derivation: each attempt of a session's run signs a nonce of its own, so that the ledger takes
+# the authorization of a dead envelope and that of the next attempt.
+_SENDER: Final = "automation/execution/send_run.py"
+_PATIENT: Final = "until = self._clock.monotonic() + max(0.0, left_s) + _PROOF_S"
+_HASTY: Final = "until = self._clock.monotonic() + 0.3"
+_RESOLVER: Final = "automation/execution/resolve_run.py"
+_OPEN: Final = """            case Indeterminate():
+                return run
+"""
+_GUESSED: Final = """            case Indeterminate():
+                ended = EndedAttempt(attempt, AttemptOutcome.DEAD, "too_late")
+                run = run.without_channel()
+                return await self._failures.fail(run, ErrorClass.TOO_LATE, "too_late", ended=ended)
+"""
+_AUTHORITY: Final = "automation/sessions/session_authority.py"
+_DERIVED: Final = "from farebox.automation.runs.attempt import CounterReading, derive_nonce\n"
+_FRESH: Final = """import secrets
+from farebox.automation.runs.attempt import CounterReading
+
+
+def derive_nonce(key, policy_id, *, run_index, leg_index):
+    return secrets.randbits(63)
+
+
+"""
+
+
+def _cases(mode: AuthorityMode, *fates: Fate) -> list[RunCase]:
+    return [
+        replace(UNDISTURBED, seed=-1, number=number, scenario=Scenario(mode, fate))
+        for number, fate in enumerate(fates, 1)
+    ]
+
+
+CONTROLS: Final[tuple[Control[RunCase, RunOutcome], ...]] = (
+    Control(
+        "hasty",
+        _cases(AuthorityMode.OPEN, Fate.SLOW, Fate.CLOCK),
+        Build(changes=(Change(_SENDER, _PATIENT, _HASTY), Change(_RESOLVER, _OPEN, _GUESSED))),
+        finds(RunViolation.REUSED, RunViolation.DOUBLED),
+    ),
+    Control(
+        "fresh",
+        _cases(AuthorityMode.SESSION, Fate.KEPT, Fate.NEVER),
+        Build(changes=(Change(_AUTHORITY, _DERIVED, _FRESH),)),
+        finds(RunViolation.REUSED, RunViolation.DOUBLED),
+    ),
+)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,12 @@ from typing import Final
 
 from e2e.machine import RunFailed
 from farebox.local.faults import LocalFault
-from prove import boundaries
 from prove.automation_case import UNDISTURBED, RunCase, Scenario
-from prove.automation_fate import EnvelopeFate
-from prove.automation_faults import RunFault, let_all_claim, pass_leases, pass_waits
+from prove.automation_faults import EnvelopeFate, RunFault, let_all_claim, pass_leases, pass_waits
 from prove.automation_plans import FACTORIES, Author, ProvenPlan, open_plan
 from prove.automation_verdict import RunViolation, judge_case, read_rows
 from prove.automation_world import AutomationWorld
-from prove.boundaries import NOWHERE
+from prove.boundaries import NOWHERE, labels_when_idle
 from prove.environment import Environment, Replica
 from prove.interceptor import Boundary, CrashPoint, CrashTiming
 from prove.outcome import Outcome
@@ -60,7 +58,7 @@ async def record(world: AutomationWorld, scenario: Scenario) -> list[Boundary]:
 async def record_idle(world: AutomationWorld) -> frozenset[str]:
     """Return the labels of the calls that an idle replica makes."""
     async with world.environment() as environment:
-        return await boundaries.record_idle(environment, for_s=_IDLE_S)
+        return await labels_when_idle(environment, for_s=_IDLE_S)
 
 
 async def run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:

@@ -8,9 +8,8 @@ from itertools import combinations
 from typing import Any, Final
 
 from e2e.automation_payments import EARLIER, PRICE
-from prove.automation_plans import ProvenPlan
+from prove.automation_plans import ProvenPlan, count_runs
 from prove.automation_sessions import RUNS
-from prove.automation_tally import count_runs
 from prove.environment import Environment
 from prove.outcome import Finding, findings_of
 from prove.run_envelopes import (

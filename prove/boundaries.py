@@ -42,7 +42,7 @@ async def record_each(
     return recorded
 
 
-async def record_idle(environment: Environment, *, for_s: float) -> frozenset[str]:
+async def labels_when_idle(environment: Environment, *, for_s: float) -> frozenset[str]:
     """Return the labels of the calls that an idle replica makes."""
     replica = await environment.start("a")
     replica.interceptor.start_counting()

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from farebox.kernel.secret import Secret
 from farebox.local.faults import LocalFault
-from prove import boundaries, replacement
-from prove.boundaries import NOWHERE
+from prove import replacement
+from prove.boundaries import NOWHERE, labels_when_idle
 from prove.caller import Caller
 from prove.case import CallerBehaviour, CrashCase, Topology
 from prove.environment import Environment, Replica, SignedPayment, open_environment
@@ -75,7 +75,7 @@ async def record(
 async def record_idle(world: World, *, settings: Mapping[str, str] | None = None) -> frozenset[str]:
     """Return the labels of the calls that an idle replica makes."""
     async with open_environment(world, settings) as environment:
-        return await boundaries.record_idle(environment, for_s=_IDLE_S)
+        return await labels_when_idle(environment, for_s=_IDLE_S)
 
 
 async def _start_replicas(environment: Environment, topology: Topology) -> list[Replica]:

@@ -28,7 +28,6 @@ from prove.database_case import (
     sweep,
 )
 from prove.database_faults import DatabaseFault, StatementFault
-from prove.database_verdict import VIOLATIONS
 from prove.interceptor import Boundary
 from prove.outcome import are_none, count_unreached, count_violations, name_failing
 from prove.payment_check import SettlementViolation
@@ -44,6 +43,7 @@ from prove.run_cases import (
     run_named,
     tell,
 )
+from prove.seller_verdict import DATABASE_VIOLATIONS
 from prove.world import World, open_world
 
 CASES: Final = 300
@@ -128,7 +128,7 @@ def figures_of(outcomes: Sequence[DatabaseOutcome]) -> dict[str, object]:
     """Sum up all outcomes."""
     return {
         "stuck_ms_max": max(each.stuck_ms for each in outcomes),
-        **count_violations(outcomes, VIOLATIONS),
+        **count_violations(outcomes, DATABASE_VIOLATIONS),
         "cases": len(outcomes),
         **count_unreached(outcomes),
         "failing": name_failing(outcomes),
@@ -137,7 +137,7 @@ def figures_of(outcomes: Sequence[DatabaseOutcome]) -> dict[str, object]:
 
 def holds(figures: Mapping[str, object]) -> bool:
     """Whether there is no finding and no payment was stuck."""
-    return are_none(figures, VIOLATIONS) and int(str(figures["stuck_ms_max"])) <= STUCK_MS
+    return are_none(figures, DATABASE_VIOLATIONS) and int(str(figures["stuck_ms_max"])) <= STUCK_MS
 
 
 _RETURNS: Final = """

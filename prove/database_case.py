@@ -9,11 +9,10 @@ from typing import Final
 
 from prove.accounting import audit_balances, read_balances
 from prove.boundaries import all_of, number_of
+from prove.caller import NodesCaller
 from prove.database_faults import ERRORS, DatabaseFault, FaultyDatabase, StatementFault
-from prove.database_verdict import judge_payment
 from prove.environment import Environment, Replica, open_environment
 from prove.interceptor import Boundary
-from prove.nodes_caller import NodesCaller
 from prove.outcome import Outcome
 from prove.payment_check import (
     SettlementViolation,
@@ -22,6 +21,7 @@ from prove.payment_check import (
     read_row,
     wait_until_final,
 )
+from prove.seller_verdict import judge_at_database
 from prove.world import World
 
 STUCK_MS: Final = 5_000
@@ -155,7 +155,7 @@ async def run_case(
             own = by_payment[caller.payment.payer, caller.payment.nonce]
             row = await read_row(environment, caller.payment)
             is_final = await wait_until_final(environment, caller.payment, until=0.0)
-            findings += judge_payment(
+            findings += judge_at_database(
                 own, row, caller, is_final=is_final, is_replayed=case.is_named
             )
         return DatabaseOutcome(

@@ -3,13 +3,15 @@
 SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n CASE=k repeats one case.
 """
 
+import asyncio
+import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from e2e.machine import say, scratch_folder, subfolder
+from e2e.machine import ROOT, RunFailed, say, scratch_folder, subfolder
 from e2e.report import run_and_report
 from farebox.local.certificates import Authority
 from prove.boundaries import record_each, tell_boundaries, usual_boundaries
@@ -21,7 +23,6 @@ from prove.delivery_case import (
     run_case,
     sweep,
 )
-from prove.delivery_console import count_console_faults
 from prove.delivery_control import CONTROLS, TIMED, PlayedCase
 from prove.delivery_hostile import ShopCase, draw_hostile, run_hostile
 from prove.delivery_reports import ReportBatch, run_reports
@@ -116,6 +117,40 @@ def figures_of(outcomes: Sequence[DeliveryOutcome]) -> dict[str, object]:
         "slowest_case_s": slowest_s(outcomes),
         "failing": name_failing(outcomes),
     }
+
+
+_CONSOLE: Final = ROOT / "console"
+_TABLE: Final = "src/features/discover/purchaseTable.test.ts"  # its control is one of its tests
+_RUN_S: Final = 300.0
+
+
+async def count_console_faults() -> tuple[int, list[str]]:
+    """Run the table; return how many tests it has, and those that fail.
+
+    Raises:
+        RunFailed: it could not be run.
+    """
+    command = ("node_modules/.bin/vitest", "run", _TABLE, "--reporter=json")
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=_CONSOLE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(_RUN_S):
+            output, _ = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        raise RunFailed("the console's table takes too long") from None
+    try:
+        (suite,) = json.loads(output)["testResults"]
+    except (ValueError, LookupError) as error:
+        raise RunFailed(
+            "the console's table could not be run: scripts/console builds it"
+        ) from error
+    tests = suite["assertionResults"]
+    return len(tests), [each["fullName"] for each in tests if each["status"] != "passed"]
 
 
 if __name__ == "__main__":

@@ -11,14 +11,13 @@ from typing import Final
 from farebox.gateway.wrapper import WrapperLimits
 from farebox.kernel.amounts import BaseUnits
 from farebox.local.certificates import Authority
-from farebox.x402.reasons import Reason
 from prove.delivery_case import SLUG, DeliveryOutcome, keep_serving, open_gateway
 from prove.delivery_faults import ContradictingNode, Outage, SendPolicy, read_late
 from prove.delivery_judge import judge_shop, read_evidence
-from prove.delivery_payments import PaymentMaker, ShopPayment
+from prove.delivery_payments import PaymentMaker
 from prove.delivery_shop import BUYER, THIEF, Shop
 from prove.delivery_upstream import ScriptedUpstream, UpstreamFault
-from prove.environment import AMOUNT, Environment
+from prove.environment import AMOUNT
 from prove.world import World
 
 _NAMES: Final = ("a", "b")
@@ -175,25 +174,13 @@ async def _play_landed_during(shop: Shop, case: ShopCase) -> None:
     await environment.devnet.fault({"kind": "out_of_sync"}, methods=("sendTransaction",), count=1)
     payment = await shop.payments.sign(BUYER)
     buying = asyncio.create_task(shop.buy(payment))
-    await _wait_for_settlement(shop, payment)
+    await shop.wait_until_sent(payment)
     await environment.devnet.jump(2)  # close times are in whole seconds: past that of the claim
     await shop.payments.land_elsewhere(payment)
     await environment.ledger_closer.expire_sent()
     await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
     await buying
     await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
-
-
-async def _wait_for_settlement(shop: Shop, payment: ShopPayment) -> None:
-    """Wait until the envelope of the payment was sent."""
-    until = asyncio.get_running_loop().time() + 10
-    while asyncio.get_running_loop().time() < until:
-        rows = await shop.environment.query(
-            "SELECT state FROM settlements WHERE payer = $1 AND nonce = $2", *payment.identity
-        )
-        if rows and rows[0]["state"] in ("sending", "submitted"):
-            return
-        await asyncio.sleep(0.02)
 
 
 async def _play_landed_after(shop: Shop, case: ShopCase) -> None:
@@ -213,7 +200,7 @@ async def _play_settled_by_stranger(shop: Shop, case: ShopCase) -> None:
     shop.environment.ledger_closer.pause()
     payment = await shop.payments.sign(BUYER, has_identifier=case.seed % 2 == 0)
     asked = asyncio.create_task(shop.ask(BUYER, payment))
-    await _wait_for_settlement(shop, payment)
+    await shop.wait_until_sent(payment)
     if case.seed % 3 != 2:
         await asked
     await shop.environment.devnet.close()
@@ -312,7 +299,7 @@ async def _play_statuses(shop: Shop, case: ShopCase) -> None:
 async def _play_undecidable(shop: Shop, case: ShopCase) -> None:
     """A hundred old rows cannot be decided; the payment of a dead process is resolved."""
     environment = shop.environment
-    await insert_undecidable(environment, _UNDECIDABLE)
+    await shop.insert_undecidable(_UNDECIDABLE)
     shop.upstream.faults.append(UpstreamFault.KILL)
     payment = await shop.payments.sign(BUYER)
     await shop.ask(BUYER, payment)
@@ -323,31 +310,6 @@ async def _play_undecidable(shop: Shop, case: ShopCase) -> None:
         "DELETE FROM gateway_payments WHERE slug = 'undecidable' RETURNING nonce"
     )
     shop.released = _UNDECIDABLE - len(deleted)
-
-
-async def insert_undecidable(environment: Environment, count: int) -> None:
-    """Insert reserved payments whose settlement has no outcome that can be proven."""
-    await environment.query(
-        """
-        WITH numbers AS (SELECT generate_series(1, $1) AS n), settled AS (
-            INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
-                asset, amount, pay_to, expires_at_ledger, max_timeout_s, budget_owner, state,
-                reason, finished_at, tx_hash, envelope, source, source_sequence, max_time,
-                fee_limit, sent_after_ledger)
-            SELECT 'stellar:testnet', 'G' || n, n, gen_random_uuid(), sha256(n::text::bytea),
-                now() - interval '1 day', 'C', 1, 'G', 1, 60, 'shared', 'unproven',
-                $2, now() - interval '1 day', sha256(('t' || n)::bytea), '\\x00',
-                'GS' || n, 1, now() - interval '1 day', 100, 1 FROM numbers)
-        INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug, binding,
-            request_digest, method, path, asset, amount, pay_to, state, minute, month, reserved_at)
-        SELECT 'stellar:testnet', 'G' || n, n, 'wrp_none', 'user_p', 'undecidable',
-            sha256(n::text::bytea), sha256(n::text::bytea), 'GET', '/', 'C', 1, 'G', 'reserved',
-            date_trunc('minute', now()), date_trunc('month', now(), 'UTC'),
-            now() - interval '1 day' FROM numbers
-        """,
-        count,
-        Reason.OUTCOME_UNPROVEN.value,
-    )
 
 
 async def _play_read_late(shop: Shop, case: ShopCase) -> None:
@@ -374,7 +336,7 @@ async def _play_outage(shop: Shop, case: ShopCase) -> None:
         )
     payment = await shop.payments.sign(BUYER)
     asked = asyncio.create_task(shop.ask(BUYER, payment))
-    await _wait_for_settlement(shop, payment)
+    await shop.wait_until_sent(payment)
     for replica in shop.replicas:
         replica.interceptor.start_counting()
         replica.interceptor.call_fault = outage
@@ -398,7 +360,7 @@ async def _play_envelopes(shop: Shop, case: ShopCase) -> None:
     shop.environment.ledger_closer.pause()
     payment = await shop.payments.sign(BUYER)
     asked = asyncio.create_task(shop.ask(BUYER, payment))
-    await _wait_for_settlement(shop, payment)
+    await shop.wait_until_sent(payment)
     await asyncio.sleep(shop.rng.random() * 2)
     await shop.environment.ledger_closer.speed_up()
     await asked

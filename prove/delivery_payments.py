@@ -18,9 +18,8 @@ from farebox.local.devnet import Party
 from farebox.local.faults import LocalFault
 from farebox.stellar.entry_writer import draw_nonce
 from farebox.x402.payment import PaymentTerms
-from prove.ask_node import read_newest
+from prove.ask_node import land_operation, read_newest
 from prove.environment import AMOUNT, Environment, requirements_of
-from prove.stranger import land_operation
 from prove.world import NETWORK
 
 LIFE_LEDGERS: Final = 700  # ledgers close fast, and no authorization may expire

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
+from farebox.x402.reasons import Reason
 from prove.delivery_buyer import BuyerAnswer, ask_gateway
 from prove.delivery_payments import PaymentMaker, ShopPayment
 from prove.delivery_upstream import ScriptedUpstream
@@ -174,3 +175,39 @@ class Shop:
             self.slug,
         )
         return bool(row["open"] or row["in_progress"] or row["unfinished"])
+
+    async def wait_until_sent(self, payment: ShopPayment) -> None:
+        """Wait until the envelope of the payment was sent."""
+        until = asyncio.get_running_loop().time() + 10
+        while asyncio.get_running_loop().time() < until:
+            rows = await self.environment.query(
+                "SELECT state FROM settlements WHERE payer = $1 AND nonce = $2", *payment.identity
+            )
+            if rows and rows[0]["state"] in ("sending", "submitted"):
+                return
+            await asyncio.sleep(0.02)
+
+    async def insert_undecidable(self, count: int) -> None:
+        """Insert reserved payments whose settlement has no outcome that can be proven."""
+        await self.environment.query(
+            """
+            WITH numbers AS (SELECT generate_series(1, $1) AS n), settled AS (
+                INSERT INTO settlements (network, payer, nonce, claim_id, request_digest,
+                    claimed_at, asset, amount, pay_to, expires_at_ledger, max_timeout_s,
+                    budget_owner, state, reason, finished_at, tx_hash, envelope, source, source_sequence, max_time,
+                    fee_limit, sent_after_ledger)
+                SELECT 'stellar:testnet', 'G' || n, n, gen_random_uuid(), sha256(n::text::bytea),
+                    now() - interval '1 day', 'C', 1, 'G', 1, 60, 'shared', 'unproven',
+                    $2, now() - interval '1 day', sha256(('t' || n)::bytea), '\\x00',
+                    'GS' || n, 1, now() - interval '1 day', 100, 1 FROM numbers)
+            INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug, binding,
+                request_digest, method, path, asset, amount, pay_to, state, minute, month,
+                reserved_at)
+            SELECT 'stellar:testnet', 'G' || n, n, 'wrp_none', 'user_p', 'undecidable',
+                sha256(n::text::bytea), sha256(n::text::bytea), 'GET', '/', 'C', 1, 'G', 'reserved',
+                date_trunc('minute', now()), date_trunc('month', now(), 'UTC'),
+                now() - interval '1 day' FROM numbers
+            """,
+            count,
+            Reason.OUTCOME_UNPROVEN.value,
+        )

@@ -282,18 +282,9 @@ async def open_environment(
         ledger_closer = LedgerCloser(devnet)
         closing = asyncio.create_task(ledger_closer.run())
         environment = Environment(
-            world,
-            server,
-            folder,
-            devnet,
-            database,
-            ledger_closer,
-            web,
-            db,
-            stack,
-            settings or {},
-            make_interceptor,
-        )
+            world, server, folder, devnet, database, ledger_closer, web, db, stack,
+            settings or {}, make_interceptor,
+        )  # fmt: skip
         try:
             yield environment
         finally:

@@ -65,6 +65,7 @@ def _shows(*faults: str) -> Callable[[Sequence[FairOutcome]], bool]:
     return lambda outcomes: all(figures_of(outcomes)[fault] for fault in faults)
 
 
+# each lacks one rule of the fair limits
 CONTROLS: Final[tuple[Control[int, FairOutcome], ...]] = (
     Control(
         "keys",

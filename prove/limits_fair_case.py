@@ -18,9 +18,18 @@ from farebox.kernel.secret import Secret
 from farebox.storage.client_quota import ClientQuota
 from farebox.vault.master_keys import new_master_key
 from farebox.vault.secret_store import QUOTA as SECRET_QUOTA
-from prove.auth_caller import KEYS, Holder, TimedResponse, owner_of
+from prove.auth_caller import (
+    KEYS,
+    Client,
+    FreeWallet,
+    Holder,
+    TimedResponse,
+    client_at,
+    free_wallet,
+    keys_from,
+    owner_of,
+)
 from prove.environment import Environment, Replica, SignedPayment, open_environment
-from prove.limits_fair_caller import Client, FreeWallet, client_at, free_wallet, keys_from
 from prove.run_cases import run_concurrently
 from prove.world import NETWORK, World
 

@@ -51,7 +51,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """A request of a client at an address; a proxy that the service trusts names the address."""
 
     method: str
@@ -80,7 +80,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """A response; status 0 when none came in time."""
 
     status: int
@@ -111,7 +111,7 @@ class Sender:
         """The URL of the next replica."""
         return self.replicas[next(self.turns) % len(self.replicas)].url
 
-    async def send(self, request: Request, *, within_s: float = _ANSWER_S) -> Answer:
+    async def send(self, request: HttpRequest, *, within_s: float = _ANSWER_S) -> HttpAnswer:
         """Send a request and read the whole response."""
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -124,9 +124,9 @@ class Sender:
                 timeout=aiohttp.ClientTimeout(total=within_s),
             ) as response:
                 body = await response.read()
-                return Answer(response.status, body, loop.time() - began)
+                return HttpAnswer(response.status, body, loop.time() - began)
         except (aiohttp.ClientError, TimeoutError) as error:
-            return Answer(0, type(error).__name__.encode(), loop.time() - began)
+            return HttpAnswer(0, type(error).__name__.encode(), loop.time() - began)
 
 
 def tool_call(name: str, arguments: Json) -> Json:
@@ -252,11 +252,11 @@ class Neighbours:
         self.listed.append(slug)
         return wrapper
 
-    async def _manage(self, method: str, path: str, body: object = None) -> Answer:
+    async def _manage(self, method: str, path: str, body: object = None) -> HttpAnswer:
         address = "198.51.100.1"
         token = self.seller.token
         return await self.sender.send(
-            Request(method, WRAPPERS + path, address, body=body, token=token)
+            HttpRequest(method, WRAPPERS + path, address, body=body, token=token)
         )
 
     async def _sell_more(self) -> Served:
@@ -294,7 +294,7 @@ class Neighbours:
     async def _buy(self) -> Served:
         payment = await self._sign()
         path = f"/gateway/{SLUG}/item?n={next(self.numbers)}"
-        request = Request("GET", path, "198.51.100.2", payment=payment)
+        request = HttpRequest("GET", path, "198.51.100.2", payment=payment)
         return _expect(BUYER, await self.sender.send(request), 200)
 
     async def _use_as_agent(self) -> Served:
@@ -308,7 +308,7 @@ class Neighbours:
 
     async def _search(self) -> Served:
         body = tool_call("search_services", {"query": WORDS})
-        answer = await self.sender.send(Request("POST", "/mcp", "198.51.100.3", body=body))
+        answer = await self.sender.send(HttpRequest("POST", "/mcp", "198.51.100.3", body=body))
         served = _expect(SEARCH, answer, 200)
         if answer.json.get("result", {}).get("isError") is not False:
             return Served(served.kind, served.took_s, f"{SEARCH}: {answer}")
@@ -321,7 +321,7 @@ class Neighbours:
         if payment is not None:
             arguments["paymentSignature"] = payment
         body = tool_call("paid_call", arguments)
-        answer = await self.sender.send(Request("POST", "/mcp", "198.51.100.3", body=body))
+        answer = await self.sender.send(HttpRequest("POST", "/mcp", "198.51.100.3", body=body))
         content = answer.json.get("result", {}).get("structuredContent", {})
         if payment is None:
             kind, is_right = "agent's price", "accepts" in content
@@ -368,6 +368,6 @@ class Neighbours:
         return Served("run", _RUN_S, f"a run is not made within {_RUN_S:g} s")
 
 
-def _expect(kind: str, answer: Answer, status: int) -> Served:
+def _expect(kind: str, answer: HttpAnswer, status: int) -> Served:
     refusal = "" if answer.status == status else f"{kind}: {answer}"
     return Served(kind, answer.took_s, refusal)

@@ -14,12 +14,12 @@ from typing import Final
 
 from e2e.machine import say, scratch_folder, subfolder
 from e2e.report import run_and_report
+from prove.broken_build import Build, End
 from prove.nodes_case import RECOVERED_MS, NodesCase, NodesOutcome, run_case
-from prove.nodes_control import CONTROLS, NodesControl
 from prove.nodes_faults import NodeKind
-from prove.nodes_verdict import VIOLATIONS
 from prove.outcome import are_none, count_violations
 from prove.run_cases import (
+    Control,
     Played,
     Wanted,
     open_builds,
@@ -28,6 +28,7 @@ from prove.run_cases import (
     run_named,
     tell,
 )
+from prove.seller_verdict import NODE_VIOLATIONS
 from prove.world import World, open_world
 
 CASES: Final = 300
@@ -35,6 +36,7 @@ _WORLDS: Final = 3
 _WORKERS_PER_WORLD: Final = 3
 _CONTROL_ROUNDS: Final = 4
 _LATER_SEEDS: Final = 10
+NodesControl = Control[NodesCase, NodesOutcome]
 NodesPlayed = Played[NodesCase, NodesOutcome]
 
 
@@ -118,7 +120,7 @@ async def _run_one(world: World, case: NodesCase, control: NodesControl | None) 
 def figures_of(outcomes: Sequence[NodesOutcome]) -> dict[str, object]:
     """Sum up all outcomes."""
     return {
-        **count_violations(outcomes, VIOLATIONS),
+        **count_violations(outcomes, NODE_VIOLATIONS),
         "recovered_ms_max": max(each.recovered_ms for each in outcomes),
         "cases": len(outcomes),
     }
@@ -127,7 +129,135 @@ def figures_of(outcomes: Sequence[NodesOutcome]) -> dict[str, object]:
 def holds(figures: Mapping[str, object]) -> bool:
     """Whether there is no finding and every replica recovered in time."""
     recovered_ms = int(str(figures["recovered_ms_max"]))
-    return are_none(figures, VIOLATIONS) and recovered_ms <= RECOVERED_MS
+    return are_none(figures, NODE_VIOLATIONS) and recovered_ms <= RECOVERED_MS
+
+
+_WATCH: Final = """
+
+class CursorKeepingWatcher(LedgerWatcher):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._cursor = ""
+
+    async def fate(self, sent, *, until):
+        if not self._watched:
+            self._listed_to, self._cursor = sent.sent_after_ledger - 1, ""
+        return await super().fate(sent, until=until)
+
+    async def look(self):
+        by_hash = {text: each for each in self._watched.values() for text in each.sent.hashes()}
+        limit = self._page.limit
+        page = await self._rpc.transactions(
+            frozenset(by_hash), from_ledger=self._listed_to + 1, cursor=self._cursor, limit=limit
+        )
+        self._ledgers.report(page.absence.latest_ledger, page.absence.latest_close_at)
+        for found in page.found:
+            watched = by_hash.get(found.hash) or by_hash.get(found.inner_hash or "")
+            if watched is not None:
+                self._resolve(watched, found)
+        self._cursor = page.cursor or self._cursor
+
+
+LedgerWatcher = CursorKeepingWatcher
+"""
+_SIMULATION: Final = """
+
+def classify_simulation_error(text):
+    return SimulationErrorKind.VERDICT
+"""
+_ABSENCES: Final = """
+
+class FirstAbsence(Absences):
+    def confirm(self, sent, fate):
+        return fate
+
+
+Absences = FirstAbsence
+"""
+_CONCLUSIONS: Final = """
+
+class HastyStatusResolver(StatusResolver):
+    async def resolve(self, fate, payment, sent):
+        return await super().resolve(fate, payment, sent) or derive_status(fate, payment)
+
+
+StatusResolver = HastyStatusResolver
+"""
+_CLOCK: Final = """
+
+class LedgerBody(msgspec.Struct, rename="camel"):
+    sequence: int
+    close_time: str
+
+
+async def latest_whole_ledger(self):
+    from datetime import UTC, datetime
+
+    return await self.call(
+        RpcCall(
+            "getLatestLedger",
+            msgspec.json.Decoder(JsonRpcResponse[LedgerBody]),
+            lambda body: LatestLedger(
+                body.sequence, datetime.fromtimestamp(int(body.close_time), UTC)
+            ),
+            lambda latest: latest.sequence,
+            max_bytes=4 * _MIB,
+        )
+    )
+
+
+SorobanRpc.latest_ledger = latest_whole_ledger
+"""
+
+
+def _is_any_failed(outcomes: Sequence[NodesOutcome]) -> bool:
+    return any(each.is_failed for each in outcomes)
+
+
+# each has one defect of commit 82b18cf
+CONTROLS: Final[tuple[NodesControl, ...]] = (
+    Control(
+        "cursor",
+        (NodesCase(1, NodeKind.CURSOR),),
+        Build((End("submission/watch.py", "class LedgerWatcher:", _WATCH),)),
+        _is_any_failed,
+        "it continues from any cursor of a node",
+    ),
+    Control(
+        "simulation",
+        (NodesCase(1, NodeKind.SIMULATION),),
+        Build((End("stellar/simulation.py", "def classify_simulation_error(", _SIMULATION),)),
+        _is_any_failed,
+        "it treats every error of a simulation as a verdict",
+    ),
+    Control(
+        "absence",
+        (
+            NodesCase(1, NodeKind.TORN),
+            NodesCase(2, NodeKind.TORN),
+            NodesCase(1, NodeKind.TORN_SEARCH),
+        ),
+        Build(
+            (
+                End("submission/fate.py", "class Absences:", _ABSENCES),
+                End(
+                    "facilitator/journal/status_resolver.py",
+                    "class StatusResolver:",
+                    _CONCLUSIONS,
+                ),
+            )
+        ),
+        _is_any_failed,
+        "it treats one absence as proof, and a failed search as complete",
+    ),
+    Control(
+        "clock",
+        (NodesCase(1, NodeKind.LARGE),),
+        Build((End("stellar/soroban_rpc.py", "class SorobanRpc(ABC):", _CLOCK),)),
+        _is_any_failed,
+        "it reads the whole newest ledger, 4 MiB at most",
+    ),
+)
 
 
 if __name__ == "__main__":

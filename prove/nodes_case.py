@@ -12,12 +12,11 @@ from e2e.machine import RunFailed, tail
 from farebox.kernel.secret import Secret
 from farebox.local.faults import LocalFault
 from prove.accounting import Balances, audit_balances, read_balances
+from prove.caller import NodesCaller
 from prove.environment import Environment, Replica, SignedPayment, open_environment
 from prove.ledger_closer import LIFE_S
-from prove.nodes_caller import NodesCaller
 from prove.nodes_faults import FaultPlan, NodeKind, plan_of
 from prove.nodes_interceptor import NO_FAULTS, FaultSet, FaultSwitch, LedgerTimer, NodeInterceptor
-from prove.nodes_verdict import judge_payment
 from prove.outcome import Finding, Outcome
 from prove.payment_check import (
     PaymentFinding,
@@ -28,6 +27,7 @@ from prove.payment_check import (
     wait_until_final,
 )
 from prove.rpc_proxy import RpcProxy
+from prove.seller_verdict import judge_at_nodes
 from prove.world import World
 
 RECOVERED_MS: Final = 10_000
@@ -284,7 +284,7 @@ class _NodesRun:
         for caller, is_final in zip(self.callers, are_final, strict=True):
             own = by_payment[caller.payment.payer, caller.payment.nonce]
             row = await read_row(self.environment, caller.payment)
-            findings += judge_payment(own, row, caller, is_final=is_final)
+            findings += judge_at_nodes(own, row, caller, is_final=is_final)
         return [*findings, *await self._find_resurrected(), *self._find_ended_replicas()]
 
     async def _find_resurrected(self) -> list[PaymentFinding]:

@@ -18,11 +18,11 @@ from e2e.automation_owners import Json
 from e2e.machine import RunFailed
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
+from prove.ask_node import land_operation
 from prove.owner_desk import OwnerDesk, PlanOwner, keeper_body, open_body
 from prove.owner_stage import OwnerStage
 from prove.run_envelopes import read_run_envelope
 from prove.run_interceptor import RunInterceptor
-from prove.stranger import land_operation
 
 T = TypeVar("T")
 _FAR: Final = timedelta(hours=2)  # later than every case

@@ -9,9 +9,8 @@ import pytest
 
 from e2e.machine import scratch_folder, subfolder
 from farebox.automation.plans.session_spec import AuthorityMode
-from prove.automation import MOST_CONNECTIONS
+from prove.automation import CONTROLS, MOST_CONNECTIONS
 from prove.automation_case import Fate, FaultKind, RunCase, Scenario
-from prove.automation_control import CONTROLS
 from prove.automation_run import RunOutcome, run_case, run_until_reached
 from prove.automation_verdict import RunViolation
 from prove.automation_world import open_automation_world

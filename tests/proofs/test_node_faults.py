@@ -5,9 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from e2e.machine import scratch_folder
-from prove.nodes import NodesPlayed, figures_of, holds, open_worlds, play
+from prove.nodes import CONTROLS, NodesPlayed, figures_of, holds, open_worlds, play
 from prove.nodes_case import NodesCase
-from prove.nodes_control import CONTROLS
 from prove.nodes_faults import NodeKind
 from support.promises import promise
 

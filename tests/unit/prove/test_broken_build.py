@@ -12,7 +12,7 @@ import pytest
 from e2e.machine import ROOT, RunFailed
 from prove import (
     auth,
-    automation_control,
+    automation,
     broken_build,
     catalog,
     database,
@@ -21,7 +21,7 @@ from prove import (
     limits_fair,
     mcp,
     neighbours_control,
-    nodes_control,
+    nodes,
     owner_control,
     settlement,
 )
@@ -38,11 +38,11 @@ BUILDS: dict[str, Build] = {
     "hostile": hostile.CONTROL.build,
     "mcp": mcp.CONTROL.build,
 }
-BUILDS |= {f"automation, {each.name}": each.build for each in automation_control.CONTROLS}
+BUILDS |= {f"automation, {each.name}": each.build for each in automation.CONTROLS}
 BUILDS |= {f"owners, {each.name}": each.build for each in owner_control.OWNER_CONTROLS}
 BUILDS |= {f"limits, {each.name}": each.build for each in limits.CONTROLS}
 BUILDS |= {f"limits_fair, {each.name}": each.build for each in limits_fair.CONTROLS}
-BUILDS |= {f"nodes, {each.name}": each.build for each in nodes_control.CONTROLS}
+BUILDS |= {f"nodes, {each.name}": each.build for each in nodes.CONTROLS}
 BUILDS |= {
     f"neighbours, {each.name}": each.build
     for each in (*neighbours_control.CONTROLS, *neighbours_control.TIMED_CONTROLS)
