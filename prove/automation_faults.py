@@ -21,7 +21,7 @@ from prove.interceptor import (
     lose_answer,
 )
 from prove.run_envelopes import RunEnvelope
-from prove.run_interceptor import SEND, RunInterceptor
+from prove.run_interceptor import SEND, run_interceptor_of
 
 T = TypeVar("T")
 _DOWN_S: Final = 2.0
@@ -102,11 +102,7 @@ class RunFault:
     async def _take_down(self) -> None:
         """Lose the call's side for a while, for every replica."""
         side = self._case.boundary.label.partition(" ")[0]
-        interceptors = [
-            each.interceptor
-            for each in self._environment.running
-            if isinstance(each.interceptor, RunInterceptor)
-        ]
+        interceptors = [run_interceptor_of(each) for each in self._environment.running]
         for each in interceptors:
             each.down = frozenset({side})
         if side == "sql":
@@ -193,8 +189,7 @@ async def pass_waits(environment: Environment) -> None:
 def let_all_claim(environment: Environment) -> None:
     """Let every replica claim runs from now on."""
     for replica in environment.running:
-        if isinstance(replica.interceptor, RunInterceptor):
-            replica.interceptor.may_claim.set()
+        run_interceptor_of(replica).may_claim.set()
 
 
 _LEAPS_S: Final = (5, 15, 40)

@@ -5,6 +5,7 @@ import contextlib
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from e2e.machine import RunFailed
@@ -18,8 +19,9 @@ from prove.boundaries import NOWHERE, labels_when_idle
 from prove.environment import Environment, Replica
 from prove.interceptor import Boundary, CrashPoint, CrashTiming
 from prove.outcome import Outcome
+from prove.run_cases import play_until_reached
 from prove.run_envelopes import EnvelopeWatch
-from prove.run_interceptor import RunInterceptor
+from prove.run_interceptor import run_interceptor_of
 
 UNRESOLVED_AFTER_S: Final = 120.0
 _HIT_WITHIN_S: Final = 25.0
@@ -31,7 +33,7 @@ _LONGEST_S: Final = 400.0  # of a play, however busy the machine is
 _FINAL: Final = ("completed", "cancelled", "failed", "expired", "paused")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunOutcome(Outcome[RunCase, RunViolation]):
     """The outcome of a case: the states of its runs, and how many envelopes were made."""
 
@@ -86,20 +88,8 @@ async def _run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
 
 async def run_until_reached(world: AutomationWorld, case: RunCase) -> RunOutcome:
     """Run a case until its fault happens, twice at most; all findings count."""
-    outcome = await run_case(world, case)
-    for _ in range(_MAX_PLAYS - 1):
-        if outcome.is_reached:
-            break
-        simple = replace(case, jitter_ms=0, both_claim=False, has_bystander=False)
-        again = await run_case(world, simple)
-        outcome = replace(
-            again,
-            case=case,
-            findings=[*outcome.findings, *again.findings],
-            connections_max=max(outcome.connections_max, again.connections_max),
-            plays=outcome.plays + 1,
-        )
-    return outcome
+    simpler = replace(case, jitter_ms=0, both_claim=False, has_bystander=False)
+    return await play_until_reached(partial(run_case, world), case, simpler, most=_MAX_PLAYS)
 
 
 class _PlayedRun:
@@ -127,7 +117,7 @@ class _PlayedRun:
             self._prepare(replica)
             replica.interceptor.start_counting()
         if not case.both_claim:
-            self._interceptor_of(self.replicas[1]).may_claim.clear()
+            run_interceptor_of(self.replicas[1]).may_claim.clear()
         self._fault.install(self.replicas)
         author = Author(self._world, environment)
         self._watch.target = author.target_of(case.scenario.mode, 0)
@@ -136,16 +126,10 @@ class _PlayedRun:
             self._plans.append(await open_plan(author, 1))
 
     def _prepare(self, replica: Replica) -> None:
-        interceptor = self._interceptor_of(replica)
+        interceptor = run_interceptor_of(replica)
         interceptor.send_watch = self._watch
         if self._case.jitter_ms:
             interceptor.pause = lambda: self._rng.random() * self._case.jitter_ms / 1000
-
-    @staticmethod
-    def _interceptor_of(replica: Replica) -> RunInterceptor:
-        if not isinstance(replica.interceptor, RunInterceptor):
-            raise TypeError(replica.interceptor)
-        return replica.interceptor
 
     async def wait_until_hit(self) -> bool:
         """Wait until the fault has happened; False when it did not."""

@@ -4,7 +4,8 @@ import asyncio
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Self
 
 from farebox.kernel.secret import Secret
 from farebox.local.faults import LocalFault
@@ -27,6 +28,7 @@ from prove.payment_check import (
     read_row,
     wait_until_final,
 )
+from prove.run_cases import play_until_reached
 from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
@@ -39,11 +41,16 @@ _LATER_S: Final = 0.5
 _MAX_RUNS: Final = 3  # of a case, until its boundary is reached
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CrashOutcome(Outcome[CrashCase, SettlementViolation]):
     """The outcome of a case; `answer_cut` counts the successes that did not arrive."""
 
     answer_cut: int = 0
+
+    def followed_by(self, again: Self) -> Self:
+        """See `Outcome`."""
+        both = super().followed_by(again)
+        return replace(both, answer_cut=self.answer_cut + again.answer_cut)
 
 
 async def record(
@@ -144,20 +151,8 @@ async def run_until_reached(world: World, case: CrashCase) -> CrashOutcome:
     Repetitions run without the node's fault and the delays, which may end the settlement before its
     boundary. The findings of all runs count.
     """
-    outcome = await run_case(world, case)
-    for _ in range(_MAX_RUNS - 1):
-        if outcome.is_reached:
-            break
-        repeated = await run_case(world, replace(case, fault=None, jitter_ms=0))
-        outcome = replace(
-            repeated,
-            case=case,
-            findings=[*outcome.findings, *repeated.findings],
-            answer_cut=outcome.answer_cut + repeated.answer_cut,
-            connections_max=max(outcome.connections_max, repeated.connections_max),
-            plays=outcome.plays + 1,
-        )
-    return outcome
+    simpler = replace(case, fault=None, jitter_ms=0)
+    return await play_until_reached(partial(run_case, world), case, simpler, most=_MAX_RUNS)
 
 
 async def _wait_until_crashed(

@@ -36,7 +36,7 @@ class Loop:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LoopOutcome(Outcome[Loop, SettlementViolation]):
     """The outcome of a crash loop."""
 

@@ -63,7 +63,7 @@ class DatabaseCase:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class DatabaseOutcome(Outcome[DatabaseCase, SettlementViolation]):
     """The result of a case; `stuck_ms` is how long a payment waited after the fault."""
 

@@ -194,8 +194,8 @@ class Shop:
             WITH numbers AS (SELECT generate_series(1, $1) AS n), settled AS (
                 INSERT INTO settlements (network, payer, nonce, claim_id, request_digest,
                     claimed_at, asset, amount, pay_to, expires_at_ledger, max_timeout_s,
-                    budget_owner, state, reason, finished_at, tx_hash, envelope, source, source_sequence, max_time,
-                    fee_limit, sent_after_ledger)
+                    budget_owner, state, reason, finished_at, tx_hash, envelope, source,
+                    source_sequence, max_time, fee_limit, sent_after_ledger)
                 SELECT 'stellar:testnet', 'G' || n, n, gen_random_uuid(), sha256(n::text::bytea),
                     now() - interval '1 day', 'C', 1, 'G', 1, 60, 'shared', 'unproven',
                     $2, now() - interval '1 day', sha256(('t' || n)::bytea), '\\x00',

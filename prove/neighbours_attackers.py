@@ -27,7 +27,7 @@ from prove.owner_desk import keeper_body
 from prove.owner_hostile import land_arrangement
 from prove.owner_scenery import owners_of
 from prove.owner_stage import OwnerStage
-from prove.run_interceptor import RunInterceptor
+from prove.run_interceptor import run_interceptor_of
 from prove.world import NETWORK
 
 HANGS: Final = "hangs.example"  # names below it are never answered for
@@ -304,8 +304,7 @@ async def _preview(ground: Ground) -> Play:
 @contextlib.contextmanager
 def _slow_simulations(stage: OwnerStage, contract: str, seconds: float) -> Iterator[None]:
     """Let the node take so much longer for simulations that name a contract."""
-    interceptors = [each.interceptor for each in stage.replicas]
-    slowed = [each.slow for each in interceptors if isinstance(each, RunInterceptor)]
+    slowed = [run_interceptor_of(each).slow for each in stage.replicas]
     key = StrKey.decode_contract(contract)
     for each in slowed:
         each[key] = seconds

@@ -72,7 +72,7 @@ class NodesCase:
         return f"SEED={self.seed} KIND={self.kind.name.lower()}, {nodes}: {self.plan}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NodesOutcome(Outcome[NodesCase, SettlementViolation]):
     """The result of a case."""
 

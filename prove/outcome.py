@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
 C = TypeVar("C")
 V = TypeVar("V", bound=StrEnum)
@@ -46,6 +46,16 @@ class Outcome(Generic[C, V]):
     def why(self) -> str:
         """The findings in a line."""
         return "; ".join(map(str, self.findings)) or "no violation"
+
+    def followed_by(self, again: Self) -> Self:
+        """Return the outcome of both plays: all findings count."""
+        return replace(
+            again,
+            case=self.case,
+            findings=[*self.findings, *again.findings],
+            connections_max=max(self.connections_max, again.connections_max),
+            plays=self.plays + 1,
+        )
 
     def __str__(self) -> str:
         return f"{self.case} -> {self.state}, answers {self.answers}: {self.why}"

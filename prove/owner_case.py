@@ -80,7 +80,7 @@ class HostileOwners:
 OwnerCase = LifeCase | HostileOwners
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OwnerOutcome(Outcome[OwnerCase, OwnerViolation]):
     """The outcome; `answers` are what became of each plan, or what the service answered."""
 

@@ -86,7 +86,7 @@ _STATE: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class GameOutcome(Outcome[Game, GameViolation]):
     """What a game has found; `answers` are what each process did."""
 

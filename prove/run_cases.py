@@ -43,6 +43,7 @@ N = TypeVar("N", bound=NumberedCase)
 K = TypeVar("K", bound=StrEnum)
 R = TypeVar("R")
 J = TypeVar("J", bound=JudgedCase)
+P = TypeVar("P", bound=Outcome[Any, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +214,16 @@ async def run_named(name: object, running: Awaitable[T]) -> T:
         return await running
     except (LocalFault, RunFailed) as fault:
         raise RunFailed(f"{name} could not be run: {fault}") from fault
+
+
+async def play_until_reached(
+    run: Callable[[C], Awaitable[P]], case: C, simpler: C, *, most: int
+) -> P:
+    """Run a case until its fault is reached, `most` times; repetitions are of the simpler case."""
+    outcome = await run(case)
+    while not outcome.is_reached and outcome.plays < most:
+        outcome = outcome.followed_by(await run(simpler))
+    return outcome
 
 
 @asynccontextmanager
