@@ -150,110 +150,76 @@ def _hostile(kind: HostileKind) -> ShopCase:
     return ShopCase(_DENIED_FIRST, 4, kind)
 
 
+def _control(
+    name: str, defect: str, violation: DeliveryViolation, case: PlayedCase, *ends: End
+) -> DeliveryControl:
+    return Control(name, (case,), TIMED.with_ends(*ends), finds(violation), defect)
+
+
 CONTROLS: Final[tuple[DeliveryControl, ...]] = (
-    Control(
-        "repeats",
-        (DeliveryCase(0, 1, upstream=(UpstreamFault.DROPS,), method="POST"),),
-        TIMED.with_ends(_pay(_REPEATS)),
-        finds(DeliveryViolation.OVERDELIVERED),
-        "it repeats a POST of unknown outcome",
+    _control(
+        "repeats", "it repeats a POST of unknown outcome", DeliveryViolation.OVERDELIVERED,
+        DeliveryCase(0, 1, upstream=(UpstreamFault.DROPS,), method="POST"), _pay(_REPEATS),
     ),
-    Control(
-        "receipt",
-        (DeliveryCase(0, 2, upstream=(UpstreamFault.STATUS,)),),
-        TIMED.with_ends(End("gateway/responses.py", "def receipt_header(", _NO_RECEIPT)),
-        finds(DeliveryViolation.RECEIPTS_MISSING),
-        "it leaves the receipt out",
+    _control(
+        "receipt", "it leaves the receipt out", DeliveryViolation.RECEIPTS_MISSING,
+        DeliveryCase(0, 2, upstream=(UpstreamFault.STATUS,)),
+        End("gateway/responses.py", "def receipt_header(", _NO_RECEIPT),
     ),
-    Control(
-        "reconciler",
-        (DeliveryCase(0, 3, upstream=(UpstreamFault.KILL,), leaves=True),),
-        TIMED.with_ends(
-            End("gateway/delivery/reconcile.py", "class GatewayReconciler:", _NO_RECONCILER)
-        ),
-        finds(DeliveryViolation.UNRESOLVED),
-        "nothing ends what a dead process has begun",
+    _control(
+        "reconciler", "nothing ends what a dead process has begun", DeliveryViolation.UNRESOLVED,
+        DeliveryCase(0, 3, upstream=(UpstreamFault.KILL,), leaves=True),
+        End("gateway/delivery/reconcile.py", "class GatewayReconciler:", _NO_RECONCILER),
     ),
-    Control(
-        "price",
-        (_hostile(HostileKind.TWO_PRICES),),
-        TIMED.with_ends(_pay(UNJUDGED + _RESERVES), _KNOWN_BY_NONCE),
-        finds(DeliveryViolation.GOODS_UNPAID),
-        "a retry reserves, whatever its terms",
+    _control(
+        "price", "a retry reserves, whatever its terms", DeliveryViolation.GOODS_UNPAID,
+        _hostile(HostileKind.TWO_PRICES), _pay(UNJUDGED + _RESERVES), _KNOWN_BY_NONCE,
     ),
-    Control(
-        "foreign",
-        (_hostile(HostileKind.LANDED_BEFORE),),
-        TIMED.with_ends(
-            End("gateway/delivery/landing.py", "async def _take_restored(", _FOREIGN),
-            _pay(UNJUDGED),
-        ),
-        finds(DeliveryViolation.GOODS_UNPAID),
-        "a landing that was never claimed here counts as paid",
+    _control(
+        "foreign", "a landing that was never claimed here counts as paid",
+        DeliveryViolation.GOODS_UNPAID, _hostile(HostileKind.LANDED_BEFORE),
+        End("gateway/delivery/landing.py", "async def _take_restored(", _FOREIGN), _pay(UNJUDGED),
     ),
-    Control(
-        "starved",
-        (_hostile(HostileKind.UNDECIDABLE),),
-        TIMED.with_ends(
-            End("gateway/delivery/payment_store.py", "async def take_unattended(", _OLDEST)
-        ),
-        finds(DeliveryViolation.UNRESOLVED),
-        "the oldest payments are looked at, and no others",
+    _control(
+        "starved", "the oldest payments are looked at, and no others",
+        DeliveryViolation.UNRESOLVED, _hostile(HostileKind.UNDECIDABLE),
+        End("gateway/delivery/payment_store.py", "async def take_unattended(", _OLDEST),
     ),
-    Control(
-        "hasty",
-        (_hostile(HostileKind.ENVELOPES),),
-        TIMED.with_ends(End("submission/deliver.py", "async def _after_try_again_later(", _HASTY)),
-        finds(DeliveryViolation.HONEST_REFUSED),
-        "one answer of the node proves that no envelope of a payment is out",
+    _control(
+        "hasty", "one answer of the node proves that no envelope of a payment is out",
+        DeliveryViolation.HONEST_REFUSED, _hostile(HostileKind.ENVELOPES),
+        End("submission/deliver.py", "async def _after_try_again_later(", _HASTY),
     ),
-    Control(
-        "public",
-        (_hostile(HostileKind.LANDED_AFTER),),
-        TIMED.with_ends(_KNOWN_BY_NONCE),
-        finds(DeliveryViolation.TO_OTHERS),
-        "whose payment it is, is told by its nonce",
+    _control(
+        "public", "whose payment it is, is told by its nonce", DeliveryViolation.TO_OTHERS,
+        _hostile(HostileKind.LANDED_AFTER), _KNOWN_BY_NONCE,
     ),
-    Control(
-        "shared",
-        (_hostile(HostileKind.SETTLED_BY_STRANGER),),
-        TIMED.with_ends(End("facilitator/settling/settle_request.py", "def digest_at(", _SHARED)),
-        finds(DeliveryViolation.TO_OTHERS),
-        "/settle gives the success of a sale to whoever has its bytes",
+    _control(
+        "shared", "/settle gives the success of a sale to whoever has its bytes",
+        DeliveryViolation.TO_OTHERS, _hostile(HostileKind.SETTLED_BY_STRANGER),
+        End("facilitator/settling/settle_request.py", "def digest_at(", _SHARED),
     ),
-    Control(
-        "blind",
-        (_hostile(HostileKind.LEAVES),),
-        TIMED.with_ends(End("gateway/buyer_connection.py", "async def _wait_until_left(", _BLIND)),
-        finds(DeliveryViolation.HONEST_REFUSED),
-        "nobody looks whether the buyer is there",
+    _control(
+        "blind", "nobody looks whether the buyer is there", DeliveryViolation.HONEST_REFUSED,
+        _hostile(HostileKind.LEAVES),
+        End("gateway/buyer_connection.py", "async def _wait_until_left(", _BLIND),
     ),
-    Control(
-        "truncated",
-        (DeliveryCase(0, 6, upstream=(UpstreamFault.UNENDED,)),),
-        TIMED.with_ends(_response(_CUT_SHORT)),
-        finds(DeliveryViolation.TO_NOBODY),
-        "a truncated response without a length counts as complete",
+    _control(
+        "truncated", "a truncated response without a length counts as complete",
+        DeliveryViolation.TO_NOBODY, DeliveryCase(0, 6, upstream=(UpstreamFault.UNENDED,)),
+        _response(_CUT_SHORT),
     ),
-    Control(
-        "paused",
-        (_hostile(HostileKind.READ_LATE),),
-        TIMED.with_ends(_response(_PAUSED)),
-        finds(DeliveryViolation.HONEST_REFUSED),
-        "the last of many small chunks are dropped when the upstream has left",
+    _control(
+        "paused", "the last of many small chunks are dropped when the upstream has left",
+        DeliveryViolation.HONEST_REFUSED, _hostile(HostileKind.READ_LATE), _response(_PAUSED),
     ),
-    Control(
-        "lossy",
-        (DeliveryCase(0, 7, upstream=(UpstreamFault.PLAIN,) * _ATTEMPTS),),
-        TIMED.with_ends(_response(_LOSSY)),
-        finds(DeliveryViolation.UNRESOLVED),
-        "an error of TLS drops the bytes before it",
+    _control(
+        "lossy", "an error of TLS drops the bytes before it", DeliveryViolation.UNRESOLVED,
+        DeliveryCase(0, 7, upstream=(UpstreamFault.PLAIN,) * _ATTEMPTS), _response(_LOSSY),
     ),
-    Control(
-        "gullible",
-        (ReportBatch(_REFUSALS, 5, is_gullible=True),),
-        TIMED,  # the buyer is no part of the service
-        finds(DeliveryViolation.TOLD_WRONG),
-        "farebox pay takes a seller's refusal for a disproof",
+    # the buyer is no part of the service
+    _control(
+        "gullible", "farebox pay takes a seller's refusal for a disproof",
+        DeliveryViolation.TOLD_WRONG, ReportBatch(_REFUSALS, 5, is_gullible=True),
     ),
-)
+)  # fmt: skip

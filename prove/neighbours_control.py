@@ -173,61 +173,60 @@ def _is_refused_or_waits(outcomes: Sequence[NeighboursOutcome]) -> bool:
     return _is_refused(outcomes) or _waits(BUYER, RATIO_MOST)(outcomes)
 
 
+def _control(
+    name: str,
+    defect: str,
+    shows: Callable[[Sequence[NeighboursOutcome]], bool],
+    case: NeighboursCase,
+    end: End,
+) -> NeighboursControl:
+    return Control(name, (case,), TIMED.with_ends(end), shows, defect)
+
+
 CONTROLS: Final[tuple[NeighboursControl, ...]] = (
-    Control(
-        "judged", (_alone(Attack.MISSING),),
-        TIMED.with_ends(End("gateway/delivery/pay.py", "class Payer:", _RESERVED_FIRST)),
-        _is_refused, "a payment takes a place of the wrapper before it is judged",
+    _control(
+        "judged", "a payment takes a place of the wrapper before it is judged", _is_refused,
+        _alone(Attack.MISSING), End("gateway/delivery/pay.py", "class Payer:", _RESERVED_FIRST),
     ),
-    Control(
-        "lookups", (_alone(Attack.HANGING),),
-        TIMED.with_ends(End(_RESOLVE, "class SystemLookup:", _ONE_QUEUE)),
-        _is_refused, "all owners share the lookups, and wait for a name as long as the system does",
+    _control(
+        "lookups", "all owners share the lookups, and wait for a name as long as the system does",
+        _is_refused, _alone(Attack.HANGING), End(_RESOLVE, "class SystemLookup:", _ONE_QUEUE),
     ),
     # that five payments fail in a row, with no honest one between them, takes some time
-    Control(
-        "breaker", (_alone(Attack.FAILING, rounds=3),),
-        TIMED.with_ends(End("gateway/relay/breaker.py", "class UpstreamBreaker:", _ONE_CIRCUIT)),
-        _is_refused, "all wrappers of a host share one breaker",
+    _control(
+        "breaker", "all wrappers of a host share one breaker", _is_refused,
+        _alone(Attack.FAILING, rounds=3),
+        End("gateway/relay/breaker.py", "class UpstreamBreaker:", _ONE_CIRCUIT),
     ),
-    Control(
-        "slots", (_alone(Attack.SLOTS),),
-        TIMED.with_ends(End("gateway/relay/relay.py", "class UpstreamSlots:", _NO_SHARE_OF_SLOTS)),
-        _is_refused, "an owner may take every upstream slot",
+    _control(
+        "slots", "an owner may take every upstream slot", _is_refused, _alone(Attack.SLOTS),
+        End("gateway/relay/relay.py", "class UpstreamSlots:", _NO_SHARE_OF_SLOTS),
     ),
-    Control(
-        "calls", (_alone(Attack.AGENT_CALLS),),
-        TIMED.with_ends(End("mcp/paid_call.py", "def limits_of_calls(", _NO_SHARE_OF_CALLS)),
-        _is_refused, "an agent may make all calls",
+    _control(
+        "calls", "an agent may make all calls", _is_refused, _alone(Attack.AGENT_CALLS),
+        End("mcp/paid_call.py", "def limits_of_calls(", _NO_SHARE_OF_CALLS),
     ),
-    Control(
-        "previews", (_of_site(Attack.PREVIEWS),),
-        TIMED.with_ends(
-            End("stellar/simulation_slots.py", "def simulating_for(", _NO_SHARE_OF_PREVIEWS)
-        ),
-        _is_refused, "all previews share the simulations of one client",
+    _control(
+        "previews", "all previews share the simulations of one client", _is_refused,
+        _of_site(Attack.PREVIEWS),
+        End("stellar/simulation_slots.py", "def simulating_for(", _NO_SHARE_OF_PREVIEWS),
     ),
-    Control(
-        "places", (_alone(Attack.PLACES),),
-        TIMED.with_ends(
-            End("catalog/wrapper_listing_store.py", "async def count_other_keys(", _PLACES_OF_ALL)
-        ),
-        _is_lost, "the listings of all owners count for a recipient",
+    _control(
+        "places", "the listings of all owners count for a recipient", _is_lost,
+        _alone(Attack.PLACES),
+        End("catalog/wrapper_listing_store.py", "async def count_other_keys(", _PLACES_OF_ALL),
     ),
 )  # fmt: skip
 # these compare times, so that nothing else may run beside them
 TIMED_CONTROLS: Final[tuple[NeighboursControl, ...]] = (
-    Control(
-        "searches", (_of_site(Attack.SLOW_SEARCHES),),
-        TIMED.with_ends(End(_SEARCH, "class Search:", _NO_SHARE_OF_SEARCHES)),
-        _waits(SEARCH, 2 * RATIO_MOST),  # who waits in a queue is served at last
-        "all searches wait in one queue",
+    # who waits in a queue is served at last
+    _control(
+        "searches", "all searches wait in one queue", _waits(SEARCH, 2 * RATIO_MOST),
+        _of_site(Attack.SLOW_SEARCHES), End(_SEARCH, "class Search:", _NO_SHARE_OF_SEARCHES),
     ),
-    Control(
-        "channels", (_alone(Attack.CHANNELS),),
-        TIMED.with_ends(
-            End("facilitator/channels/lease_queue.py", "class LeaseQueue:", _ONE_QUEUE_OF_PAYMENTS)
-        ),
-        _is_refused_or_waits, "all payments wait for a channel in one queue",
+    _control(
+        "channels", "all payments wait for a channel in one queue", _is_refused_or_waits,
+        _alone(Attack.CHANNELS),
+        End("facilitator/channels/lease_queue.py", "class LeaseQueue:", _ONE_QUEUE_OF_PAYMENTS),
     ),
 )  # fmt: skip

@@ -53,41 +53,37 @@ def _act(act: HostileAct) -> HostileOwners:
 
 
 _MANDATE: Final = (PlanKind.CONTRACT_CALL, AuthorityMode.MANDATE)
+
+
+def _control(
+    name: str, defect: str, violation: OwnerViolation, case: OwnerCase, end: End
+) -> Control[OwnerCase, OwnerOutcome]:
+    return Control(name, (case,), TIMED.with_ends(end), finds(violation), defect)
+
+
 OWNER_CONTROLS: Final[tuple[Control[OwnerCase, OwnerOutcome], ...]] = (
-    Control(
-        "credit", (_act(HostileAct.CREDIT),),
-        TIMED.with_ends(
-            End("automation/runs/credit_store.py", "async def return_credit(", _RETURNED_DEAR)
-        ),
-        finds(OwnerViolation.UNPAID),
-        "credit comes back at another price than that it was paid at",
+    _control(
+        "credit", "credit comes back at another price than that it was paid at",
+        OwnerViolation.UNPAID, _act(HostileAct.CREDIT),
+        End("automation/runs/credit_store.py", "async def return_credit(", _RETURNED_DEAR),
     ),
-    Control(
-        "setup", (_act(HostileAct.SETUPS),),
-        TIMED.with_ends(End("automation/plans/quote.py", "def price_setup(", _NO_SETUP)),
-        finds(OwnerViolation.UNPAID), "an installation is not charged",
+    _control(
+        "setup", "an installation is not charged", OwnerViolation.UNPAID, _act(HostileAct.SETUPS),
+        End("automation/plans/quote.py", "def price_setup(", _NO_SETUP),
     ),
-    Control(
-        "ceiling", (_act(HostileAct.GROWING),),
-        TIMED.with_ends(
-            End("automation/execution/execute_run.py", "def paid_limit(", _NO_LIMIT)
-        ),
-        finds(OwnerViolation.UNPAID), "a run may cost more than it was quoted at",
+    _control(
+        "ceiling", "a run may cost more than it was quoted at", OwnerViolation.UNPAID,
+        _act(HostileAct.GROWING),
+        End("automation/execution/execute_run.py", "def paid_limit(", _NO_LIMIT),
     ),
-    Control(
-        "claimed", (_act(HostileAct.CHANGES),),
-        TIMED.with_ends(
-            End("automation/runs/run_store.py", "async def lock_due_run(", _UNLOCKED)
-        ),
-        finds(OwnerViolation.UNENDED),
-        "a leg can be claimed in the middle of a change of its plan",
+    _control(
+        "claimed", "a leg can be claimed in the middle of a change of its plan",
+        OwnerViolation.UNENDED, _act(HostileAct.CHANGES),
+        End("automation/runs/run_store.py", "async def lock_due_run(", _UNLOCKED),
     ),
-    Control(
-        "dry_run", (LifeCase(-1, 1, PlanStart.FUTURE, PlanEnd.LATER, (_MANDATE,)),),
-        TIMED.with_ends(
-            End("automation/lifecycle/dry_run.py", "    ONLY_TOO_EARLY,\n", _AS_OF_NOW)
-        ),
-        finds(OwnerViolation.NEVER_RUN),
-        "the dry run is made as of now, and not of the plan's start",
+    _control(
+        "dry_run", "the dry run is made as of now, and not of the plan's start",
+        OwnerViolation.NEVER_RUN, LifeCase(-1, 1, PlanStart.FUTURE, PlanEnd.LATER, (_MANDATE,)),
+        End("automation/lifecycle/dry_run.py", "    ONLY_TOO_EARLY,\n", _AS_OF_NOW),
     ),
 )  # fmt: skip
