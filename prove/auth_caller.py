@@ -19,6 +19,7 @@ from prove.environment import Environment
 from prove.world import NETWORK
 
 KEYS: Final = "/v1/api-keys"
+SIGNING_SECRET: Final = Keypair.from_raw_ed25519_seed(b"farebox proofs sign in like this").secret
 _ANSWER_S: Final = 30.0
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=_ANSWER_S)
 _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
@@ -88,9 +89,9 @@ class ApiClient:
         envelope.sign(wallet)
         return {"network": NETWORK.value, "transactionXdr": envelope.to_xdr()}
 
-    async def sign_in(self, url: str) -> "Holder":
-        """Sign in with a new wallet."""
-        wallet = Keypair.random()
+    async def sign_in(self, url: str, wallet: Keypair | None = None) -> "Holder":
+        """Sign in with a wallet, a new one where none is given."""
+        wallet = wallet or Keypair.random()
         signed = await self.signed_challenge(url, wallet)
         response = await self.ask(url, "POST", "/v1/auth/verify", value=signed)
         if response.status != 200:

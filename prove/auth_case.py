@@ -10,7 +10,15 @@ from typing import Final, TypeVar
 from stellar_sdk import Keypair
 
 from farebox.kernel.secret import Secret
-from prove.auth_caller import KEYS, ApiClient, HeldKey, Holder, TimedResponse, owner_of
+from prove.auth_caller import (
+    KEYS,
+    SIGNING_SECRET,
+    ApiClient,
+    HeldKey,
+    Holder,
+    TimedResponse,
+    owner_of,
+)
 from prove.environment import Environment, Replica, open_environment
 from prove.world import World
 
@@ -24,9 +32,8 @@ _REVOKED: Final = 0.1  # share of the changes
 _SPREAD_S: Final = 0.02  # over which concurrent requests are sent
 _SLOWEST_S: Final = 0.01  # the longest delay of a statement
 _AFTERWARDS_S: Final = 0.15  # the watchers continue for
-_SIGNING_SECRET: Final = Keypair.from_raw_ed25519_seed(b"farebox proofs sign in like this").secret
 _SETTINGS: Final = {
-    "FAREBOX_AUTH_SIGNING_SECRET": _SIGNING_SECRET,
+    "FAREBOX_AUTH_SIGNING_SECRET": SIGNING_SECRET,
     "FAREBOX_CHALLENGES_PER_MINUTE": "0",
     "FAREBOX_RPC_TIMEOUT_S": "20",
 }

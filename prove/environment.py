@@ -242,14 +242,20 @@ def requirements_of(terms: PaymentTerms) -> dict[str, object]:
     }
 
 
-def _body(terms: PaymentTerms, envelope: str, extra: Mapping[str, object]) -> bytes:
-    requirements = requirements_of(terms)
-    payload = {
+def payload_of(
+    terms: PaymentTerms, envelope: str, extra: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the PaymentPayload of an envelope in base64, with more members."""
+    return {
         "x402Version": 2,
-        "accepted": requirements,
+        "accepted": requirements_of(terms),
         "payload": {"transaction": envelope},
         **extra,
     }
+
+
+def _body(terms: PaymentTerms, envelope: str, extra: Mapping[str, object]) -> bytes:
+    payload, requirements = payload_of(terms, envelope, extra), requirements_of(terms)
     return msgspec.json.encode(
         {"x402Version": 2, "paymentPayload": payload, "paymentRequirements": requirements}
     )

@@ -20,6 +20,7 @@ from farebox.vault.master_keys import new_master_key
 from farebox.vault.secret_store import QUOTA as SECRET_QUOTA
 from prove.auth_caller import (
     KEYS,
+    SIGNING_SECRET,
     Client,
     FreeWallet,
     Holder,
@@ -50,14 +51,13 @@ _REPEATS: Final = 3
 _UNCOUNTED: Final = "rate_limiter.database_unavailable"  # log event
 _NEEDS_S: Final = 12.0  # of a minute
 _PAUSE_S: Final = 0.4  # between two requests of an honest caller
-_SIGNING_SECRET: Final = Keypair.from_raw_ed25519_seed(b"farebox proofs sign in like this").secret
 
 
 def _settings() -> dict[str, str]:
     rates = {f"FAREBOX_RATE_{each.upper()}_PER_ADDRESS": str(n) for each, n in _LIMITS.items()}
     rates |= {f"FAREBOX_RATE_{each.upper()}_PER_KEY": str(2 * n) for each, n in _LIMITS.items()}
     return rates | {
-        "FAREBOX_AUTH_SIGNING_SECRET": _SIGNING_SECRET,
+        "FAREBOX_AUTH_SIGNING_SECRET": SIGNING_SECRET,
         "FAREBOX_MASTER_KEYS": new_master_key(None).reveal(),
         "FAREBOX_RPC_TIMEOUT_S": "20",
         "FAREBOX_SETTLE_DEADLINE_S": "20",

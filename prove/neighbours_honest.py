@@ -19,7 +19,7 @@ from e2e.machine import RunFailed
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
-from prove.auth_caller import ApiClient, owner_of
+from prove.auth_caller import ApiClient
 from prove.delivery_payments import PaymentMaker
 from prove.delivery_upstream import NAME
 from prove.environment import AMOUNT, Replica
@@ -158,12 +158,8 @@ async def sign_in(stage: OwnerStage, party: Party) -> SignedIn:
         RunFailed: it is refused.
     """
     api, url = ApiClient(stage.environment.web), stage.replicas[0].url
-    wallet = key_of(party)
-    signed = await api.signed_challenge(url, wallet)
-    response = await api.ask(url, "POST", "/v1/auth/verify", value=signed)
-    if response.status != 200:
-        raise RunFailed(f"an account of the ledger could not sign in: {response}")
-    return SignedIn(owner_of(wallet), Secret(response.body["token"]), party)
+    holder = await api.sign_in(url, key_of(party))
+    return SignedIn(holder.owner, holder.session, party)
 
 
 @dataclass(frozen=True, slots=True)
