@@ -16,6 +16,7 @@ from prove import (
     broken_build,
     catalog,
     database,
+    delivery_control,
     hostile,
     limits,
     limits_fair,
@@ -40,6 +41,7 @@ BUILDS: dict[str, Build] = {
 }
 BUILDS |= {f"automation, {each.name}": each.build for each in automation.CONTROLS}
 BUILDS |= {f"owners, {each.name}": each.build for each in owner_control.OWNER_CONTROLS}
+BUILDS |= {f"delivery, {each.name}": each.build for each in delivery_control.CONTROLS}
 BUILDS |= {f"limits, {each.name}": each.build for each in limits.CONTROLS}
 BUILDS |= {f"limits_fair, {each.name}": each.build for each in limits_fair.CONTROLS}
 BUILDS |= {f"nodes, {each.name}": each.build for each in nodes.CONTROLS}
