@@ -17,7 +17,7 @@ from farebox.kernel.amounts import BaseUnits
 from farebox.local.certificates import Authority
 from farebox.local.gateway_settings import gateway_settings
 from prove.boundaries import number_of
-from prove.delivery_buyer import GatewayBuyer
+from prove.delivery_shop import GatewayBuyer
 from prove.delivery_upstream import NAME, ScriptedUpstream, UpstreamFault
 from prove.delivery_verdict import DeliveryViolation, Evidence, judge_delivery
 from prove.environment import AMOUNT, Environment, Replica, open_environment

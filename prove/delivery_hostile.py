@@ -13,10 +13,10 @@ from farebox.kernel.amounts import BaseUnits
 from farebox.local.certificates import Authority
 from prove.delivery_case import SLUG, DeliveryOutcome, keep_serving, open_gateway
 from prove.delivery_faults import ContradictingNode, Outage, SendPolicy, read_late
-from prove.delivery_judge import judge_shop, read_evidence
 from prove.delivery_payments import PaymentMaker
 from prove.delivery_shop import BUYER, THIEF, Shop
 from prove.delivery_upstream import ScriptedUpstream, UpstreamFault
+from prove.delivery_verdict import judge_shop, read_evidence
 from prove.environment import AMOUNT
 from prove.world import World
 

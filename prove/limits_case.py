@@ -9,8 +9,8 @@ from typing import Final
 
 from farebox.gateway.wrapper import WrapperLimits
 from farebox.local.certificates import Authority
-from prove.delivery_buyer import GatewayBuyer
 from prove.delivery_case import SLUG, open_gateway
+from prove.delivery_shop import GatewayBuyer
 from prove.delivery_upstream import ScriptedUpstream, UpstreamFault
 from prove.environment import Environment
 from prove.interceptor import CrashPoint, CrashTiming

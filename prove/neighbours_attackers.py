@@ -20,12 +20,12 @@ from stellar_sdk import StrKey
 from e2e.listing_row import list_resource
 from farebox.automation.limits import LIMITS, SHORTEST_POLL_S
 from farebox.local.devnet import Party
+from prove.automation_world import owners_of
 from prove.delivery_upstream import NAME
 from prove.neighbours_ground import CHEAP, SIGNED, WALLETS, Ground
 from prove.neighbours_honest import HOUR, PUBLIC_URL, SLUG, WRAPPERS, HttpRequest, tool_call
 from prove.owner_desk import keeper_body
 from prove.owner_hostile import land_arrangement
-from prove.owner_scenery import owners_of
 from prove.owner_stage import OwnerStage
 from prove.run_interceptor import run_interceptor_of
 from prove.world import NETWORK

@@ -21,10 +21,10 @@ from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
 from farebox.web.client_address import site_name
 from prove.auth_caller import FreeWallet, free_wallet
+from prove.automation_world import owners_of
 from prove.delivery_payments import PaymentMaker, ShopPayment
 from prove.delivery_upstream import NAME
 from prove.neighbours_honest import BUYERS, HttpRequest, Sender, SignedIn
-from prove.owner_scenery import owners_of
 from prove.owner_stage import OwnerStage
 from prove.world import NETWORK
 

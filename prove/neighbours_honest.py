@@ -20,12 +20,12 @@ from farebox.kernel.caller import OwnerId
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
 from prove.auth_caller import ApiClient
+from prove.automation_world import key_of, owners_of
 from prove.delivery_payments import PaymentMaker
 from prove.delivery_upstream import NAME
 from prove.environment import AMOUNT, Replica
 from prove.owner_case import HonestOwner
 from prove.owner_desk import keeper_body
-from prove.owner_scenery import key_of, owners_of
 from prove.owner_stage import OwnerStage
 from prove.world import NETWORK
 

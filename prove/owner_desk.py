@@ -13,7 +13,7 @@ from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
 from prove.ask_node import read_newest
-from prove.owner_scenery import key_of, owners_of
+from prove.automation_world import key_of, owners_of
 from prove.owner_stage import OwnerStage
 from prove.world import NETWORK
 

@@ -23,10 +23,9 @@ from farebox.local.faults import LocalFault
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.soroban_rpc import SorobanRpc
 from prove.ask_node import ask_node, read_newest
-from prove.automation_world import AutomationWorld
+from prove.automation_world import AutomationWorld, OwnerScenery, chain_of
 from prove.broken_build import Build, End
 from prove.environment import Environment, Replica
-from prove.owner_scenery import OwnerScenery, chain_of
 from prove.world import NETWORK
 
 AHEAD: Final = "PROVE_AHEAD"  # names a file: the seconds that the service's time is ahead

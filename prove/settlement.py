@@ -29,8 +29,17 @@ from prove.case import (
     short_sweep,
     sweep,
 )
-from prove.crash import CrashOutcome, record, record_idle, run_case, run_until_reached
-from prove.crash_loop import Loop, LoopOutcome, loop_of, run_loop
+from prove.crash import (
+    CrashOutcome,
+    Loop,
+    LoopOutcome,
+    loop_of,
+    record,
+    record_idle,
+    run_case,
+    run_loop,
+    run_until_reached,
+)
 from prove.interceptor import Boundary, CrashTiming
 from prove.ledger_closer import Landing
 from prove.outcome import are_none, count_unreached, count_violations, name_failing, slowest_s
