@@ -1,5 +1,6 @@
-"""Compare the sums of the journal and the sponsor budgets with the balances on the ledger."""
+"""Judges many payments together, and the sums of journal and budgets by the ledger's balances."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,8 +9,19 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.signers import read_signers
+from prove.caller import Caller
 from prove.environment import AMOUNT, Environment
-from prove.payment_check import SettlementFinding, SettlementViolation
+from prove.outcome import findings_of
+from prove.payment_check import (
+    PaymentFinding,
+    SettlementViolation,
+    group_by_payment,
+    is_answer_cut,
+    judge,
+    read_ledger,
+    read_row,
+    wait_until_final,
+)
 from prove.world import NETWORK
 
 _CONFIRMED: Final = "SELECT count(*) AS n FROM settlements WHERE state = 'confirmed'"
@@ -37,7 +49,7 @@ async def read_balances(environment: Environment) -> Balances:
     return Balances(relayer.balance if relayer is not None else 0, held.usdc or 0)
 
 
-async def audit_balances(environment: Environment, before: Balances) -> list[SettlementFinding]:
+async def audit_balances(environment: Environment, before: Balances) -> list[PaymentFinding]:
     """Find every sum that does not match, once all payments have a final state."""
     now = await read_balances(environment)
     confirmed = int((await environment.query(_CONFIRMED))[0]["n"])
@@ -53,4 +65,30 @@ async def audit_balances(environment: Environment, before: Balances) -> list[Set
         f"budget {drift.scope} {drift.name}: counter {drift.counted}, rows {drift.summed}"
         for drift in await environment.budget_drift()
     ]
-    return [SettlementFinding(SettlementViolation.LOST, why) for why in differences]
+    return findings_of({SettlementViolation.LOST: differences})
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The findings, the successes that were cut off, and the confirmed payments."""
+
+    findings: list[PaymentFinding]
+    answer_cut: int
+    settled: int
+
+
+async def judge_all(
+    environment: Environment, callers: Sequence[Caller], before: Balances, *, until: float
+) -> Verdict:
+    """Judge every payment and all sums; payments have until `until` (the loop's time)."""
+    are_final = [await wait_until_final(environment, each.payment, until=until) for each in callers]
+    by_payment = group_by_payment(await read_ledger(environment))
+    findings: list[PaymentFinding] = []
+    cut = confirmed = 0
+    for caller, is_final in zip(callers, are_final, strict=True):
+        own = by_payment[caller.payment.payer, caller.payment.nonce]
+        row = await read_row(environment, caller.payment)
+        findings += judge(own, row, caller.answers, is_final=is_final)
+        cut += is_answer_cut(row, caller.answers)
+        confirmed += row is not None and row.state == "confirmed"
+    return Verdict(findings + await audit_balances(environment, before), cut, confirmed)

@@ -10,7 +10,15 @@ from typing import Final, TypeVar
 from stellar_sdk import Keypair
 
 from farebox.kernel.secret import Secret
-from prove.auth_caller import KEYS, ApiClient, HeldKey, Holder, TimedResponse, owner_of
+from prove.auth_caller import (
+    KEYS,
+    SIGNING_SECRET,
+    ApiClient,
+    HeldKey,
+    Holder,
+    TimedResponse,
+    owner_of,
+)
 from prove.environment import Environment, Replica, open_environment
 from prove.world import World
 
@@ -24,9 +32,8 @@ _REVOKED: Final = 0.1  # share of the changes
 _SPREAD_S: Final = 0.02  # over which concurrent requests are sent
 _SLOWEST_S: Final = 0.01  # the longest delay of a statement
 _AFTERWARDS_S: Final = 0.15  # the watchers continue for
-_SIGNING_SECRET: Final = Keypair.from_raw_ed25519_seed(b"farebox proofs sign in like this").secret
 _SETTINGS: Final = {
-    "FAREBOX_AUTH_SIGNING_SECRET": _SIGNING_SECRET,
+    "FAREBOX_AUTH_SIGNING_SECRET": SIGNING_SECRET,
     "FAREBOX_CHALLENGES_PER_MINUTE": "0",
     "FAREBOX_RPC_TIMEOUT_S": "20",
 }
@@ -34,7 +41,7 @@ _REFUSED: Final = frozenset({"challenge_not_open", "key_revoked", "too_many_requ
 _UNAVAILABLE: Final = "service_unavailable"  # no database connection was free in time
 
 
-class Kind(StrEnum):
+class AuthKind(StrEnum):
     """The concurrent requests of a case; the values seed the random numbers."""
 
     SIGN_IN = "one challenge is sent back fifty times"
@@ -44,21 +51,21 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class AuthCase:
     """One kind of request, under one seed."""
 
     seed: int
-    kind: Kind
+    kind: AuthKind
 
     def __str__(self) -> str:
         return f"SEED={self.seed} {self.kind.name}"
 
 
 @dataclass(slots=True)
-class Outcome:
+class AuthOutcome:
     """The outcome of a case."""
 
-    case: Case
+    case: AuthCase
     requests: int = 0
     sessions: int = 0  # issued for one challenge
     keys: int = 0  # issued in place of others
@@ -70,7 +77,7 @@ class Outcome:
     unexpected: list[str] = field(default_factory=list)
 
     @property
-    def is_broken(self) -> bool:
+    def is_failed(self) -> bool:
         """Whether a violation occurred."""
         return bool(self.extra_sessions or self.extra_keys or self.late_accepts or self.unexpected)
 
@@ -100,7 +107,7 @@ class _Race:
     replicas: Sequence[Replica]
     api: ApiClient
     rng: random.Random
-    outcome: Outcome
+    outcome: AuthOutcome
     rounds: int
 
     def url(self) -> str:
@@ -127,21 +134,23 @@ class _Race:
 
 
 async def run_case(
-    world: World, seed: int, kinds: Sequence[Kind] = tuple(Kind), *, rounds: int = ROUNDS
-) -> list[Outcome]:
+    world: World, seed: int, kinds: Sequence[AuthKind] = tuple(AuthKind), *, rounds: int = ROUNDS
+) -> list[AuthOutcome]:
     """Run these kinds one after the other on two replicas."""
     async with open_environment(world, _SETTINGS) as environment:
         replicas = await asyncio.gather(environment.start("a"), environment.start("b"))
-        return [await _run_kind(environment, replicas, Case(seed, kind), rounds) for kind in kinds]
+        return [
+            await _run_kind(environment, replicas, AuthCase(seed, kind), rounds) for kind in kinds
+        ]
 
 
 async def _run_kind(
-    environment: Environment, replicas: Sequence[Replica], case: Case, rounds: int
-) -> Outcome:
+    environment: Environment, replicas: Sequence[Replica], case: AuthCase, rounds: int
+) -> AuthOutcome:
     rng = random.Random(f"{case.seed} {case.kind}")
     for replica in replicas:
         replica.interceptor.catalog_fault = SlowStatements(rng)
-    outcome, api = Outcome(case), ApiClient(environment.web)
+    outcome, api = AuthOutcome(case), ApiClient(environment.web)
     await _RACES[case.kind](_Race(environment, replicas, api, rng, outcome, rounds))
     outcome.requests = api.requests
     return outcome
@@ -291,8 +300,8 @@ async def _watch(
 
 
 _RACES: Final = {
-    Kind.SIGN_IN: _sign_in,
-    Kind.ROTATE: _rotate,
-    Kind.MIXED: _mixed,
-    Kind.REVOKE: _revoke,
+    AuthKind.SIGN_IN: _sign_in,
+    AuthKind.ROTATE: _rotate,
+    AuthKind.MIXED: _mixed,
+    AuthKind.REVOKE: _revoke,
 }

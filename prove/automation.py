@@ -4,10 +4,7 @@ SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n CASE=k repeats one
 """
 
 import asyncio
-import os
 import sys
-import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,6 +13,8 @@ from typing import Final
 
 from farebox.automation.plans.session_spec import AuthorityMode
 from prove.automation_case import (
+    KILLS,
+    UNDISTURBED,
     Boundaries,
     Fate,
     RunCase,
@@ -23,30 +22,38 @@ from prove.automation_case import (
     draw_cases,
     list_scenarios,
 )
-from prove.automation_control import CONTROLS, Control
-from prove.automation_run import (
-    RunOutcome,
-    is_kill,
-    record,
-    record_idle,
-    run_case,
-    run_until_reached,
-)
+from prove.automation_run import RunOutcome, record, record_idle, run_case, run_until_reached
 from prove.automation_verdict import RunViolation
 from prove.automation_world import AutomationWorld, open_automation_world
-from prove.boundaries import background_labels, usual_boundaries
-from prove.concurrency import run_concurrently
-from prove.fork_server import ForkServer
-from prove.gateway_controls import are_controls_caught, run_cases
+from prove.boundaries import (
+    all_of,
+    background_labels,
+    record_each,
+    tell_boundaries,
+    usual_boundaries,
+)
+from prove.broken_build import Build, Change
 from prove.interceptor import Boundary
-from prove.owner_case import OwnerCase, OwnerOutcome, draw_owner_cases, run_owner_case, sizes_of
-from prove.owner_control import OwnerControl, broken_sources, timed_sources
+from prove.outcome import are_none, count_unreached, count_violations, name_failing, slowest_s
+from prove.owner_case import OwnerCase, OwnerOutcome, draw_owner_cases, run_owner_case
+from prove.owner_control import OWNER_CONTROLS
+from prove.owner_stage import TIMED
 from prove.owner_verdict import OwnerViolation
 from prove.plan_game_control import are_game_controls_caught
 from prove.plan_games import GameOutcome, open_game_table, play_game
 from prove.plan_script import Game, draw_games
+from prove.run_cases import (
+    Control,
+    Wanted,
+    are_controls_caught,
+    check_any,
+    finds,
+    read_wanted,
+    run_cases,
+    run_control,
+)
 from prove.world import World
-from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.machine import scratch_folder, subfolder
 from testing.report import run_and_report
 
 _WORKERS: Final = 6
@@ -62,114 +69,69 @@ MOST_CONNECTIONS: Final = 20  # of a process, by the default settings
 
 async def boundaries_of(world: AutomationWorld, scenarios: Sequence[Scenario]) -> Boundaries:
     """Record the calls of runs without faults, for each scenario."""
-    plays = [scenario for scenario in scenarios for _ in range(_RECORDINGS)]
-    idle, calls = await asyncio.gather(
-        record_idle(world),
-        run_concurrently(
-            plays, lambda scenario: record(world, scenario), workers=_WORKERS - 1, label="recording"
-        ),
+    recording = record_each(
+        scenarios, partial(record, world), times=_RECORDINGS, workers=_WORKERS - 1
     )
-    recorded: dict[Scenario, list[list[Boundary]]] = {each: [] for each in scenarios}
-    for scenario, made in zip(plays, calls, strict=True):
-        recorded[scenario].append(made)
-    every = [made for plays_of in recorded.values() for made in plays_of]
-    background = background_labels(idle, every)
-    return {
-        scenario: [
-            boundary
-            for boundary in usual_boundaries(
-                each, background, label=str(scenario), usual=_RECORDINGS - 1
-            )
-            if boundary.occurrence <= _MOST_LOOKS or not boundary.label.startswith(_LOOKS)
-        ]
+    idle, recorded = await asyncio.gather(record_idle(world), recording)
+    background = background_labels(idle, [made for each in recorded.values() for made in each])
+    usual = {
+        scenario: usual_boundaries(each, background, label=str(scenario), usual=_RECORDINGS - 1)
         for scenario, each in recorded.items()
     }
+    return {scenario: list(filter(_is_counted_on, each)) for scenario, each in usual.items()}
 
 
-def all_of(boundaries: Boundaries) -> list[Boundary]:
-    """Return the boundaries of all scenarios, once each."""
-    return sorted({boundary for each in boundaries.values() for boundary in each})
+def _is_counted_on(boundary: Boundary) -> bool:
+    return boundary.occurrence <= _MOST_LOOKS or not boundary.label.startswith(_LOOKS)
 
 
-def plan_cases(boundaries: Boundaries, *, seeds: int, is_quick: bool) -> list[RunCase]:
+def plan_cases(boundaries: Boundaries, wanted: Wanted) -> list[RunCase]:
     """Plan the cases of a run, or the case that SEED and CASE name."""
-    number = os.environ.get("CASE")
-    if number is not None:
-        drawn = draw_cases(boundaries, int(os.environ.get("SEED", "1")))
-        return [case for case in drawn if case.number == int(number)]
-    if is_quick:
+
+    def quick() -> list[RunCase]:
         drawn = [case for seed in _QUICK_SEEDS for case in draw_cases(boundaries, seed)]
         return drawn[:: max(1, len(drawn) // _QUICK_CASES)]
-    return [case for seed in range(1, seeds + 1) for case in draw_cases(boundaries, seed)]
+
+    return wanted.numbered(partial(draw_cases, boundaries), quick=quick) if boundaries else []
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the proof; return whether it holds, and its figures."""
-    began = time.monotonic()
-    seeds = int(os.environ.get("SEEDS", "1" if is_quick else "20"))
-    scenarios = _quick_scenarios() if is_quick and "CASE" not in os.environ else list_scenarios()
-    is_replay = "CASE" in os.environ
+    wanted = read_wanted(is_quick)
+    owner_cases = wanted.numbered(draw_owner_cases, quick=lambda: draw_owner_cases(_QUICK_OWNERS))
+    games = wanted.numbered(draw_games, quick=lambda: draw_games(1, count=_QUICK_GAMES))
     with scratch_folder("fbx-prove-") as folder:
-        sources = timed_sources(subfolder(folder, "timed"))
+        sources = TIMED.write(subfolder(folder, "timed"))
         async with open_automation_world(
             subfolder(folder, "real"), sources=sources, workers=_WORKERS
         ) as world:
-            owner_cases = plan_owner_cases(seeds=seeds, is_quick=is_quick)
-            games = plan_games(seeds=seeds, is_quick=is_quick)
-            games_played, are_found = await _play_games(world, games, has_controls=not is_replay)
+            games_played, caught = await _play_games(world, games, wanted)
             boundaries: Boundaries = {}
-            if not (is_replay and (owner_cases or games)):
-                boundaries = await boundaries_of(world, scenarios)
-            for boundary in all_of(boundaries):
-                say(f"boundary: {boundary}")
-            cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick) if boundaries else []
-            if not cases and not owner_cases and not games:
-                raise RunFailed("no case has this number")
-            played = await run_cases(
-                [*owner_cases, *cases], partial(run_either, world), workers=_WORKERS
-            )
-            outcomes = [each for each in played if isinstance(each, RunOutcome)]
-            owners = [each for each in played if isinstance(each, OwnerOutcome)]
-            caught = is_replay or (are_found and await _controls_are_caught(world, folder))
-    figures = figures_of(outcomes) | {"boundaries": len(all_of(boundaries)), "seeds": seeds}
+            if not (wanted.is_replay and (owner_cases or games)):
+                boundaries = await boundaries_of(world, _scenarios_of(wanted))
+            tell_boundaries(all_of(boundaries))
+            cases = plan_cases(boundaries, wanted)
+            check_any(cases, owner_cases, games)
+            every = [*owner_cases, *cases]
+            played = await run_cases(every, partial(run_either, world), workers=_WORKERS)
+            if caught and not wanted.is_replay:
+                caught = await _controls_are_caught(world, folder)
+    outcomes = [each for each in played if isinstance(each, RunOutcome)]
+    owners = [each for each in played if isinstance(each, OwnerOutcome)]
+    figures = figures_of(outcomes)
+    figures |= {"boundaries": len(all_of(boundaries)), "seeds": wanted.seeds}
     figures |= owner_figures_of(owners) | game_figures_of(games_played)
-    figures["seconds"] = round(time.monotonic() - began)
-    if is_replay:
-        told = [line for owner in owners for line in owner.told]
-        told += [line for game in games_played for line in game.told]
-        for line in (*outcomes, *owners, *games_played, *told):
-            say(str(line))
-    else:
-        figures["control_caught"] = caught
-    wrong = (*RunViolation, *OwnerViolation, "games_wrong")
-    is_right = not any(figures[violation] for violation in wrong)
+    figures["seconds"] = wanted.seconds
+    told = [line for owner in owners for line in owner.answers]
+    told += [line for game in games_played for line in game.answers]
+    wanted.conclude(figures, [*outcomes, *owners, *games_played, *told], is_caught=caught)
+    is_right = are_none(figures, (*RunViolation, *OwnerViolation, "games_wrong"))
     is_modest = all(each.connections_max <= MOST_CONNECTIONS for each in outcomes)
     return is_right and is_modest and caught, figures
 
 
-def plan_owner_cases(*, seeds: int, is_quick: bool) -> list[OwnerCase]:
-    """Plan the owners' cases of a run, or the one that SEED and CASE name, if it is one."""
-    number = os.environ.get("CASE")
-    if number is not None:
-        drawn = draw_owner_cases(int(os.environ.get("SEED", "1")))
-        return [case for case in drawn if case.number == int(number)]
-    chosen = (_QUICK_OWNERS,) if is_quick else range(1, seeds + 1)
-    return [case for seed in chosen for case in draw_owner_cases(seed)]
-
-
-def plan_games(*, seeds: int, is_quick: bool) -> list[Game]:
-    """Plan the games of a run, or the one that SEED and CASE name, if it is one."""
-    number = os.environ.get("CASE")
-    if number is not None:
-        drawn = draw_games(int(os.environ.get("SEED", "1")))
-        return [game for game in drawn if game.number == int(number)]
-    if is_quick:
-        return draw_games(1, count=_QUICK_GAMES)
-    return [game for seed in range(1, seeds + 1) for game in draw_games(seed)]
-
-
 async def _play_games(
-    world: AutomationWorld, games: Sequence[Game], *, has_controls: bool
+    world: AutomationWorld, games: Sequence[Game], wanted: Wanted
 ) -> tuple[list[GameOutcome], bool]:
     """Play the games, one after another, and whether they find the controls.
 
@@ -180,7 +142,7 @@ async def _play_games(
     with world.world.server() as server:
         async with open_game_table(server) as table:
             played = await run_cases(games, partial(play_game, table), workers=1)
-            return played, not has_controls or await are_game_controls_caught(table)
+            return played, wanted.is_replay or await are_game_controls_caught(table)
 
 
 def game_figures_of(outcomes: Sequence[GameOutcome]) -> dict[str, object]:
@@ -202,14 +164,16 @@ def owner_figures_of(outcomes: Sequence[OwnerOutcome]) -> dict[str, object]:
     """Count the results of the owners' cases."""
     return {
         "owner_cases": len(outcomes),
-        **{violation.value: size for violation, size in sizes_of(outcomes)},
+        **count_violations(outcomes, OwnerViolation),
         "owners_played_again": sum(each.plays - 1 for each in outcomes),
-        "owners_failing": [str(each.case) for each in outcomes if each.is_failed][:10],
-        "slowest_owner_case_s": round(max((each.took_s for each in outcomes), default=0.0), 1),
+        "owners_failing": name_failing(outcomes),
+        "slowest_owner_case_s": slowest_s(outcomes),
     }
 
 
-def _quick_scenarios() -> list[Scenario]:
+def _scenarios_of(wanted: Wanted) -> list[Scenario]:
+    if wanted.is_replay or not wanted.is_quick:
+        return list_scenarios()
     return [
         Scenario(AuthorityMode.OPEN, Fate.LANDS),
         Scenario(AuthorityMode.PRESIGNED, Fate.STRANGER),
@@ -220,59 +184,100 @@ def _quick_scenarios() -> list[Scenario]:
 
 def figures_of(outcomes: Sequence[RunOutcome]) -> dict[str, object]:
     """Count the results of a run."""
-    found = Counter(each.violation for outcome in outcomes for each in outcome.findings)
     return {
         "cases": len(outcomes),
-        "kills": sum(is_kill(each.case) for each in outcomes),
-        **{violation.value: found[violation] for violation in RunViolation},
+        "kills": sum(each.case.fault in KILLS for each in outcomes),
+        **count_violations(outcomes, RunViolation),
         "runs": sum(len(each.states) for each in outcomes),
         "attempts": sum(each.attempts for each in outcomes),
         "played_again": sum(each.plays - 1 for each in outcomes),
-        "not_reached": sum(not each.is_reached for each in outcomes),
-        "not_reached_at": Counter(
-            each.case.boundary.label for each in outcomes if not each.is_reached
-        ).most_common(10),
+        **count_unreached(outcomes),
         "connections_max": max((each.connections_max for each in outcomes), default=0),
-        "failing": [str(each.case) for each in outcomes if each.findings][:10],
-        "slowest_case_s": round(max((each.took_s for each in outcomes), default=0.0), 1),
+        "failing": name_failing(outcomes),
+        "slowest_case_s": slowest_s(outcomes),
     }
 
 
 async def _controls_are_caught(world: AutomationWorld, folder: Path) -> bool:
     """Whether each broken build is caught, on the network and databases of the sound one."""
-    runs = asyncio.gather(*(_is_caught(world, folder, each) for each in CONTROLS))
-    of_runs, of_owners = await asyncio.gather(runs, _owners_are_caught(world, folder))
-    return all(of_runs) and of_owners
+    each = [_is_caught(world, folder, control) for control in CONTROLS]
+    own = [_is_found_by_owners(world, folder, control) for control in OWNER_CONTROLS]
+    return all(await asyncio.gather(*each, *own))
 
 
-async def _owners_are_caught(world: AutomationWorld, folder: Path) -> bool:
-    """Whether each build with one rule of prices less shows its defect."""
+async def _is_found_by_owners(
+    world: AutomationWorld, folder: Path, control: Control[OwnerCase, OwnerOutcome]
+) -> bool:
+    """Whether the build with one rule of prices less shows its defect."""
 
-    async def run(broken: World, control: OwnerControl) -> tuple[bool, object]:
-        outcome = await run_owner_case(replace(world, world=broken), control.case, plays=1)
-        return control.shows_in(outcome), outcome
+    async def run(broken: World, case: OwnerCase) -> OwnerOutcome:
+        return await run_owner_case(replace(world, world=broken), case, plays=1)
 
-    each = [
-        are_controls_caught(world.world, folder, [control], broken_sources, run)
-        for control in OwnerControl
-    ]
-    return all(await asyncio.gather(*each))
+    return await are_controls_caught(world.world, folder, [control], run)
 
 
-async def _is_caught(world: AutomationWorld, folder: Path, control: Control) -> bool:
+async def _is_caught(
+    world: AutomationWorld, folder: Path, control: Control[RunCase, RunOutcome]
+) -> bool:
     """Whether the verdict finds that the build reuses an authorization or doubles a run."""
-    async with ForkServer(control.make(subfolder(folder, control.name))) as fork_server:
-        broken = replace(world, world=replace(world.world, fork_server=fork_server))
-        outcomes = await run_concurrently(
-            control.cases,
-            partial(run_case, broken),
-            workers=len(control.cases),
-            label=f"control, {control.name}",
-        )
-    for outcome in outcomes:
-        say(f"control, {control.name}: {outcome}")
-    caught = {each.violation for outcome in outcomes for each in outcome.findings}
-    return bool(caught & {RunViolation.REUSED, RunViolation.DOUBLED})
+
+    async def run(broken: World, case: RunCase) -> RunOutcome:
+        return await run_case(replace(world, world=broken), case)
+
+    label = f"control, {control.name}"
+    return control.shows(await run_control(world.world, folder, control, run, label=label))
+
+
+# The hasty build breaks the patience: it looks for an envelope for a third of a second, takes it
+# for dead and makes another, although the first one can still land. The fresh one breaks the
+# derivation: each attempt of a session's run signs a nonce of its own, so that the ledger takes
+# the authorization of a dead envelope and that of the next attempt.
+_SENDER: Final = "automation/execution/send_run.py"
+_PATIENT: Final = "until = self._clock.monotonic() + max(0.0, left_s) + _PROOF_S"
+_HASTY: Final = "until = self._clock.monotonic() + 0.3"
+_RESOLVER: Final = "automation/execution/resolve_run.py"
+_OPEN: Final = """            case Indeterminate():
+                return run
+"""
+_GUESSED: Final = """            case Indeterminate():
+                ended = EndedAttempt(attempt, AttemptOutcome.DEAD, "too_late")
+                run = run.without_channel()
+                return await self._failures.fail(run, ErrorClass.TOO_LATE, "too_late", ended=ended)
+"""
+_AUTHORITY: Final = "automation/sessions/session_authority.py"
+_DERIVED: Final = "from farebox.automation.runs.attempt import CounterReading, derive_nonce\n"
+_FRESH: Final = """import secrets
+from farebox.automation.runs.attempt import CounterReading
+
+
+def derive_nonce(key, policy_id, *, run_index, leg_index):
+    return secrets.randbits(63)
+
+
+"""
+
+
+def _cases(mode: AuthorityMode, *fates: Fate) -> list[RunCase]:
+    return [
+        replace(UNDISTURBED, seed=-1, number=number, scenario=Scenario(mode, fate))
+        for number, fate in enumerate(fates, 1)
+    ]
+
+
+CONTROLS: Final[tuple[Control[RunCase, RunOutcome], ...]] = (
+    Control(
+        "hasty",
+        _cases(AuthorityMode.OPEN, Fate.SLOW, Fate.CLOCK),
+        Build(changes=(Change(_SENDER, _PATIENT, _HASTY), Change(_RESOLVER, _OPEN, _GUESSED))),
+        finds(RunViolation.REUSED, RunViolation.DOUBLED),
+    ),
+    Control(
+        "fresh",
+        _cases(AuthorityMode.SESSION, Fate.KEPT, Fate.NEVER),
+        Build(changes=(Change(_AUTHORITY, _DERIVED, _FRESH),)),
+        finds(RunViolation.REUSED, RunViolation.DOUBLED),
+    ),
+)
 
 
 if __name__ == "__main__":

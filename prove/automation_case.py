@@ -8,6 +8,7 @@ from typing import Final
 
 from farebox.automation.plans.session_spec import AuthorityMode
 from prove.automation_plans import FACTORIES
+from prove.boundaries import NOWHERE
 from prove.interceptor import Boundary
 from prove.run_interceptor import SEND, is_poll
 
@@ -109,7 +110,6 @@ class RunCase:
         )
 
 
-NOWHERE: Final = Boundary("no call", 1)
 Boundaries = Mapping[Scenario, Sequence[Boundary]]
 _SHARE: Final = 14  # seeds that together play every boundary of every mode
 _QUIET_SHARE: Final = 4  # seeds that together play every scenario without a fault

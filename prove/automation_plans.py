@@ -1,5 +1,6 @@
-"""The plans of a case, one factory for each authority mode."""
+"""The plans of a case, one factory for each authority mode, and how often their targets ran."""
 
+import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,8 +8,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final
 
+from stellar_sdk import Account, Keypair, SorobanServer, TransactionBuilder, scval, xdr
 from stellar_sdk import Address as SdkAddress
-from stellar_sdk import Keypair, scval, xdr
 from stellar_sdk.auth import authorize_entry
 
 from farebox.app.vault_services import AutomationSealers, automation_sealers
@@ -27,12 +28,66 @@ from farebox.local.devnet import Party
 from farebox.stellar.scval import ScKind, ScNumber
 from farebox.stellar.scval_writer import address_of
 from prove.automation_sessions import FEED, RUNS
-from prove.automation_tally import Tally, read_tally
 from prove.automation_world import AutomationWorld
 from prove.environment import Environment
 from prove.run_envelopes import MANDATE_RUN
 from prove.world import NETWORK
 from testing.automation_plans import EVERY, RUN, DraftedPlan, draft_plan, keeper_calls, start_plan
+from testing.machine import RunFailed
+
+_COUNT = "count"  # of the keeper's state
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What counts the runs: a keeper's own count, or what `holder` has of a token.
+
+    `unit` is what one run adds, `before` what was there before the first one.
+    """
+
+    contract: Address
+    holder: Address | None = None
+    unit: int = 1
+    before: int = 0
+
+
+async def count_runs(environment: Environment, tally: Tally) -> int:
+    """Read from the ledger how often the target ran since `before`.
+
+    Raises:
+        RunFailed: the contract does not answer.
+    """
+    now = await read_tally(environment, tally)
+    return (now - tally.before) // tally.unit
+
+
+async def read_tally(environment: Environment, tally: Tally) -> int:
+    """Read the number as it is now.
+
+    Raises:
+        RunFailed: the contract does not answer.
+    """
+    return await asyncio.to_thread(_read, environment.devnet.rpc_url, tally)
+
+
+def _read(rpc_url: str, tally: Tally) -> int:
+    if tally.holder is None:
+        state = scval.from_struct(_call(rpc_url, tally.contract, "state"))
+        return scval.from_uint32(state[_COUNT])
+    holder = scval.to_address(tally.holder)
+    return scval.from_int128(_call(rpc_url, tally.contract, "balance", holder))
+
+
+def _call(rpc_url: str, contract: Address, function: str, *arguments: xdr.SCVal) -> xdr.SCVal:
+    source = Account(Keypair.random().public_key, 0)
+    builder = TransactionBuilder(source, NETWORK.passphrase)
+    builder.append_invoke_contract_function_op(contract, function, arguments)
+    with SorobanServer(rpc_url) as server:
+        found = server.simulate_transaction(builder.set_timeout(300).build())
+    if not found.results:
+        raise RunFailed(f"{function} of {contract} fails: {found.error}")
+    return xdr.SCVal.from_xdr(found.results[0].xdr)
+
 
 AMOUNT: Final = 1_000  # of a transfer, in base units
 _LIFE_LEDGERS: Final = 50_000  # of a signed entry: the network's clock jumps in some cases

@@ -5,19 +5,22 @@ import contextlib
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from farebox.local.faults import LocalFault
-from prove.automation_case import NOWHERE, UNDISTURBED, FaultKind, RunCase, Scenario
-from prove.automation_fate import EnvelopeFate
-from prove.automation_faults import RunFault, let_all_claim, pass_leases, pass_waits
+from prove.automation_case import UNDISTURBED, RunCase, Scenario
+from prove.automation_faults import EnvelopeFate, RunFault, let_all_claim, pass_leases, pass_waits
 from prove.automation_plans import FACTORIES, Author, ProvenPlan, open_plan
-from prove.automation_verdict import RunFinding, judge_case, read_rows
+from prove.automation_verdict import RunViolation, judge_case, read_rows
 from prove.automation_world import AutomationWorld
+from prove.boundaries import NOWHERE, labels_when_idle
 from prove.environment import Environment, Replica
 from prove.interceptor import Boundary, CrashPoint, CrashTiming
+from prove.outcome import Outcome
+from prove.run_cases import play_until_reached
 from prove.run_envelopes import EnvelopeWatch
-from prove.run_interceptor import RunInterceptor
+from prove.run_interceptor import run_interceptor_of
 from testing.machine import RunFailed
 
 UNRESOLVED_AFTER_S: Final = 120.0
@@ -30,34 +33,22 @@ _LONGEST_S: Final = 400.0  # of a play, however busy the machine is
 _FINAL: Final = ("completed", "cancelled", "failed", "expired", "paused")
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
-    """The outcome of a case."""
+@dataclass(frozen=True, kw_only=True)
+class RunOutcome(Outcome[RunCase, RunViolation]):
+    """The outcome of a case: the states of its runs, and how many envelopes were made."""
 
-    case: RunCase
-    is_reached: bool
-    findings: list[RunFinding]
     states: list[str]
     attempts: int
-    took_s: float = 0.0
-    connections_max: int = 0
-    plays: int = 1
-
-    @property
-    def is_failed(self) -> bool:
-        """Whether the case shows a defect."""
-        return bool(self.findings)
 
     def __str__(self) -> str:
-        why = "; ".join(f"{each.violation}: {each.why}" for each in self.findings)
-        return f"{self.case} -> {', '.join(self.states)}: {why or 'no violation'}"
+        return f"{self.case} -> {', '.join(self.states)}: {self.why}"
 
 
 async def record(world: AutomationWorld, scenario: Scenario) -> list[Boundary]:
     """Play a scenario without a fault; return the calls of the replica that executes it."""
     case = replace(UNDISTURBED, scenario=scenario, both_claim=False)
     async with world.environment() as environment:
-        played = _Played(world, environment, case)
+        played = _PlayedRun(world, environment, case)
         await played.start()
         await played.wait_until_final()
         outcome = await played.judge(is_reached=True)
@@ -69,10 +60,7 @@ async def record(world: AutomationWorld, scenario: Scenario) -> list[Boundary]:
 async def record_idle(world: AutomationWorld) -> frozenset[str]:
     """Return the labels of the calls that an idle replica makes."""
     async with world.environment() as environment:
-        replica = await environment.start("a")
-        replica.interceptor.start_counting()
-        await asyncio.sleep(_IDLE_S)
-        return frozenset(boundary.label for boundary in replica.interceptor.calls)
+        return await labels_when_idle(environment, for_s=_IDLE_S)
 
 
 async def run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
@@ -90,7 +78,7 @@ async def run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
 
 async def _run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
     async with world.environment() as environment:
-        played = _Played(world, environment, case)
+        played = _PlayedRun(world, environment, case)
         await played.start()
         is_reached = await played.wait_until_hit()
         await played.recover()
@@ -100,23 +88,11 @@ async def _run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
 
 async def run_until_reached(world: AutomationWorld, case: RunCase) -> RunOutcome:
     """Run a case until its fault happens, twice at most; all findings count."""
-    outcome = await run_case(world, case)
-    for _ in range(_MAX_PLAYS - 1):
-        if outcome.is_reached:
-            break
-        simple = replace(case, jitter_ms=0, both_claim=False, has_bystander=False)
-        again = await run_case(world, simple)
-        outcome = replace(
-            again,
-            case=case,
-            findings=[*outcome.findings, *again.findings],
-            connections_max=max(outcome.connections_max, again.connections_max),
-            plays=outcome.plays + 1,
-        )
-    return outcome
+    simpler = replace(case, jitter_ms=0, both_claim=False, has_bystander=False)
+    return await play_until_reached(partial(run_case, world), case, simpler, most=_MAX_PLAYS)
 
 
-class _Played:
+class _PlayedRun:
     """One play of a case in its environment."""
 
     def __init__(self, world: AutomationWorld, environment: Environment, case: RunCase) -> None:
@@ -141,7 +117,7 @@ class _Played:
             self._prepare(replica)
             replica.interceptor.start_counting()
         if not case.both_claim:
-            self._interceptor_of(self.replicas[1]).may_claim.clear()
+            run_interceptor_of(self.replicas[1]).may_claim.clear()
         self._fault.install(self.replicas)
         author = Author(self._world, environment)
         self._watch.target = author.target_of(case.scenario.mode, 0)
@@ -150,16 +126,10 @@ class _Played:
             self._plans.append(await open_plan(author, 1))
 
     def _prepare(self, replica: Replica) -> None:
-        interceptor = self._interceptor_of(replica)
+        interceptor = run_interceptor_of(replica)
         interceptor.send_watch = self._watch
         if self._case.jitter_ms:
             interceptor.pause = lambda: self._rng.random() * self._case.jitter_ms / 1000
-
-    @staticmethod
-    def _interceptor_of(replica: Replica) -> RunInterceptor:
-        if not isinstance(replica.interceptor, RunInterceptor):
-            raise TypeError(replica.interceptor)
-        return replica.interceptor
 
     async def wait_until_hit(self) -> bool:
         """Wait until the fault has happened; False when it did not."""
@@ -245,20 +215,11 @@ class _Played:
         paymaster = self._world.scenery.paymaster.public_key
         findings = judge_case(self._plans, rows, paymaster)
         return RunOutcome(
-            self._case,
-            is_reached,
-            findings,
-            [str(run["state"]) for run in rows.runs],
-            len(rows.attempts),
+            case=self._case,
+            is_reached=is_reached,
+            findings=findings,
+            states=[str(run["state"]) for run in rows.runs],
+            attempts=len(rows.attempts),
             took_s=asyncio.get_running_loop().time() - self._began,
             connections_max=environment.connections_max,
         )
-
-
-def is_kill(case: RunCase) -> bool:
-    """Whether the case kills a process at its boundary."""
-    return case.fault in (
-        FaultKind.KILLED_BEFORE,
-        FaultKind.KILLED_AFTER,
-        FaultKind.KILLED_LATE,
-    )

@@ -7,10 +7,10 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any, Final
 
-from prove.automation_plans import ProvenPlan
+from prove.automation_plans import ProvenPlan, count_runs
 from prove.automation_sessions import RUNS
-from prove.automation_tally import count_runs
 from prove.environment import Environment
+from prove.outcome import Finding, findings_of
 from prove.run_envelopes import (
     NOT_TAKEN,
     Delivery,
@@ -32,12 +32,7 @@ class RunViolation(StrEnum):
     CREDITS_OFF = "credits_off"
 
 
-@dataclass(frozen=True, slots=True)
-class RunFinding:
-    """A violation and its evidence."""
-
-    violation: RunViolation
-    why: str
+RunFinding = Finding[RunViolation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +125,7 @@ def judge_case(plans: Sequence[ProvenPlan], rows: CaseRows, paymaster: str) -> l
         RunViolation.REUSED: _find_reused(plans, rows),
         RunViolation.CREDITS_OFF: _find_credits_off(plans, rows, paymaster),
     }
-    return [RunFinding(violation, why) for violation, found in kinds.items() for why in found]
+    return findings_of(kinds)
 
 
 def _runs_of(plan: ProvenPlan, rows: CaseRows) -> list[Mapping[str, Any]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from prove.boundaries import NOWHERE, all_of
 from prove.interceptor import Boundary, CrashTiming
 from prove.ledger_closer import Landing
 
@@ -35,7 +36,7 @@ class NodeFault:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CrashCase:
     """One crash and its conditions; `seed` and `number` identify it for a replay."""
 
     seed: int
@@ -61,9 +62,8 @@ class Case:
         )
 
 
-NOWHERE: Final = Boundary("no call", 1)
 # no crash: the second replica answers for an envelope that the first one replaces
-UNDISTURBED: Final = Case(
+UNDISTURBED: Final = CrashCase(
     0,
     0,
     NOWHERE,
@@ -93,7 +93,12 @@ FAULTS: Final = (
 Boundaries = Mapping[Topology, Sequence[Boundary]]
 
 
-def sweep(boundaries: Boundaries) -> list[Case]:
+def cases_of(boundaries: Boundaries, seed: int) -> list[CrashCase]:
+    """Plan the cases of a seed: all combinations for the first one, random ones for the others."""
+    return sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
+
+
+def sweep(boundaries: Boundaries) -> list[CrashCase]:
     """Plan every boundary, before and after it, with and without landing, with each topology.
 
     These are the cases of seed 1. The caller repeats its request in every second one.
@@ -104,37 +109,39 @@ def sweep(boundaries: Boundaries) -> list[Case]:
         for landing in Landing
         for topology in Topology
     ]
-    cases: list[Case] = []
+    cases: list[CrashCase] = []
     for turn, (timing, landing, topology) in enumerate(combinations):
         for index, boundary in enumerate(boundaries[topology], turn):
             number = len(cases) + 1
             behaviour = list(CallerBehaviour)[index % 2]
             is_first = number % 3 > 0
-            cases.append(Case(1, number, boundary, timing, landing, topology, behaviour, is_first))
+            cases.append(
+                CrashCase(1, number, boundary, timing, landing, topology, behaviour, is_first)
+            )
     return [*cases, replace(UNDISTURBED, seed=1, number=len(cases) + 1)]
 
 
-def short_sweep(boundaries: Boundaries, *, every: int) -> list[Case]:
+def short_sweep(boundaries: Boundaries, *, every: int) -> list[CrashCase]:
     """Take every n-th case of the sweep, with its own number."""
     return [case for case in sweep(boundaries) if case.number % every == 1]
 
 
-def draw_cases(boundaries: Boundaries, seed: int) -> list[Case]:
+def draw_cases(boundaries: Boundaries, seed: int) -> list[CrashCase]:
     """Plan every boundary once with random conditions, and one case without a crash."""
     rng = random.Random(seed)
-    known = sorted({boundary for each in boundaries.values() for boundary in each})
-    cases = [_draw_case(rng, boundaries, boundary, seed, n) for n, boundary in enumerate(known, 1)]
+    known = enumerate(all_of(boundaries), 1)
+    cases = [_draw_case(rng, boundaries, boundary, seed, number) for number, boundary in known]
     lag_ms = rng.choice(_LAGS_MS)
     return [*cases, replace(UNDISTURBED, seed=seed, number=len(cases) + 1, lag_ms=lag_ms)]
 
 
 def _draw_case(
     rng: random.Random, boundaries: Boundaries, boundary: Boundary, seed: int, number: int
-) -> Case:
+) -> CrashCase:
     fault = rng.choice(FAULTS)
     if fault is not None:
         fault = replace(fault, rule={**fault.rule, "seed": rng.randrange(1 << 30)})
-    return Case(
+    return CrashCase(
         seed=seed,
         number=number,
         boundary=boundary,

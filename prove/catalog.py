@@ -3,74 +3,51 @@
 SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n KIND=locked repeats one case.
 """
 
-import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Final
 
-from farebox.local.faults import LocalFault
-from prove.catalog_case import Case, Outcome, SettleResponse, run_case
-from prove.catalog_control import coupled_sources
-from prove.catalog_faults import Kind
-from prove.concurrency import run_concurrently
-from prove.fork_server import ForkServer
-from prove.world import World, open_world
-from testing.machine import RunFailed, say, scratch_folder, subfolder
+from prove.broken_build import Build, Change
+from prove.catalog_case import CatalogCase, CatalogOutcome, SettleResponse, run_case
+from prove.catalog_faults import CatalogKind
+from prove.outcome import are_none
+from prove.run_cases import Control, Wanted, are_controls_caught, read_wanted, run_cases
+from prove.world import open_world
+from testing.machine import scratch_folder, subfolder
 from testing.report import run_and_report
 
 _WORKERS: Final = 3
-_CONTROLS: Final = (Kind.FAILS, Kind.LOCKED)
 
 
-def plan_cases(seeds: int) -> list[Case]:
+def plan_cases(wanted: Wanted) -> list[CatalogCase]:
     """Plan every kind under every seed, or the one case that SEED and KIND name."""
-    kind = os.environ.get("KIND")
-    if kind is not None:
-        if kind.upper() not in Kind.__members__:
-            raise RunFailed(f"KIND is one of {', '.join(Kind.__members__).lower()}")
-        return [Case(int(os.environ.get("SEED", "1")), Kind[kind.upper()])]
-    return [Case(seed, each) for seed in range(1, seeds + 1) for each in Kind]
+    kinds = wanted.of_kinds(CatalogKind)
+    return [CatalogCase(seed, each) for seed in wanted.played_seeds for each in kinds]
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the proof; return whether it holds, and its figures."""
-    seeds = int(os.environ.get("SEEDS", "1" if is_quick else "20"))
-    cases = plan_cases(seeds)
+    wanted = read_wanted(is_quick, named_by="KIND")
+    cases = plan_cases(wanted)
     with scratch_folder("fbx-prove-") as folder:
         async with open_world(subfolder(folder, "real"), workers=_WORKERS) as world:
-            outcomes = await run_concurrently(
-                cases, lambda case: _run_and_report(world, case), workers=_WORKERS, label="cases"
+            outcomes = await run_cases(cases, partial(run_case, world), workers=_WORKERS)
+            caught = wanted.is_replay or await are_controls_caught(
+                world, folder, [CONTROL], run_case
             )
-            is_replay = "KIND" in os.environ
-            caught = is_replay or await _control_is_caught(world, folder)
-    figures = figures_of(outcomes) | {"seeds": seeds}
-    if is_replay:
-        for outcome in outcomes:
-            say(str(outcome))
-    else:
-        figures["control_caught"] = caught
-    holds = not any(figures[fault] for fault in ("settles_failed", "late", "unexplained"))
-    return holds and not figures["failing"] and caught, figures
+    figures = figures_of(outcomes) | {"seeds": wanted.seeds}
+    wanted.conclude(figures, outcomes, is_caught=caught)
+    holds = are_none(figures, ("settles_failed", "late", "unexplained", "failing"))
+    return holds and caught, figures
 
 
-async def _run_and_report(world: World, case: Case) -> Outcome:
-    try:
-        outcome = await run_case(world, case)
-    except LocalFault as fault:
-        raise RunFailed(f"{case} could not be run: {fault}") from fault
-    if outcome.violations or outcome.late:
-        print(f"FAILED {outcome}", file=sys.stderr, flush=True)
-    return outcome
-
-
-def figures_of(outcomes: Sequence[Outcome]) -> dict[str, object]:
+def figures_of(outcomes: Sequence[CatalogOutcome]) -> dict[str, object]:
     """Count the results of a run."""
     responses = [each for outcome in outcomes for each in outcome.responses]
     with_listing = [each for outcome in outcomes for each in outcome.with_listing]
     normal = _times([each for outcome in outcomes for each in outcome.without_listing])
-    with_fault = [each for each in outcomes if each.case.kind is not Kind.NONE]
+    with_fault = [each for each in outcomes if each.case.kind is not CatalogKind.NONE]
     under_faults = _times([each for outcome in with_fault for each in outcome.with_listing])
     return {
         "cases": len(outcomes),
@@ -99,17 +76,32 @@ def _median_ms(times: Sequence[float]) -> int:
     return round(times[len(times) // 2] * 1000) if times else 0
 
 
-async def _control_is_caught(world: World, folder: Path) -> bool:
-    """Whether a build that settles and lists in one transaction fails under these faults."""
-    cases = [Case(0, kind) for kind in _CONTROLS]
-    async with ForkServer(coupled_sources(subfolder(folder, "control"))) as coupled:
-        control = replace(world, fork_server=coupled)
-        outcomes = await run_concurrently(
-            cases, lambda case: run_case(control, case), workers=_WORKERS, label="control"
-        )
-    for outcome in outcomes:
-        say(f"control: {outcome}")
+_JOURNAL: Final = "facilitator/journal/journal.py"
+_APART: Final = """\
+        async with self._database.connection() as db:
+            return await store.take_successes(db, attempts, at=self._clock.now())
+"""
+_COUPLED: Final = """\
+        async with self._database.transaction() as db:
+            await db.execute("UPDATE listings SET updated_at = updated_at WHERE false")
+            await db.execute("UPDATE listing_terms SET amount = amount WHERE false")
+            await db.execute("UPDATE listing_payers SET settlements = settlements WHERE false")
+            await db.execute("UPDATE listing_decisions SET outcome = outcome WHERE false")
+            return await store.take_successes(db, attempts, at=self._clock.now())
+"""
+
+
+def _are_all_refused(outcomes: Sequence[CatalogOutcome]) -> bool:
     return not any(each.is_success for outcome in outcomes for each in outcome.responses)
+
+
+# it settles and lists in one transaction: taking a success also writes to the catalog
+CONTROL: Final = Control(
+    "control",
+    [CatalogCase(0, kind) for kind in (CatalogKind.FAILS, CatalogKind.LOCKED)],
+    Build(changes=(Change(_JOURNAL, _APART, _COUPLED),)),
+    _are_all_refused,
+)
 
 
 if __name__ == "__main__":

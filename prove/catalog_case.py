@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import aiohttp
-import msgspec
-
 from farebox.x402.headers import EXTENSION_RESPONSES, decode_header
-from prove.catalog_faults import Kind, inject_fault
+from prove.caller import post
+from prove.catalog_faults import CatalogKind, inject_fault
 from prove.environment import Environment, Replica, SignedPayment, open_environment
 from prove.world import World
 
@@ -20,7 +18,6 @@ _WITHOUT_LISTING: Final = 3  # every third asks for no listing: the baseline of 
 _BOUND_S: Final = 0.5  # the longest a settle may wait for its listing
 _NOISE_S: Final = 0.5  # between two equal settles
 _STAGGER_S: Final = 0.12
-_ANSWER_S: Final = 30.0
 _LISTED_WITHIN_S: Final = 120.0
 _LOOK_S: Final = 0.25
 _SETTINGS: Final = {  # long waits, so that only the catalog fails, even on a busy machine
@@ -41,11 +38,11 @@ _BAZAAR: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CatalogCase:
     """One kind of fault, under one seed."""
 
     seed: int
-    kind: Kind
+    kind: CatalogKind
 
     def __str__(self) -> str:
         return f"SEED={self.seed} {self.kind.name}"
@@ -98,14 +95,19 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CatalogOutcome:
     """The outcome of a case."""
 
-    case: Case
+    case: CatalogCase
     responses: list[SettleResponse]
     counted: Counted
     listed_after_s: float
     violations: list[str] = field(default_factory=list)
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the case shows a defect."""
+        return bool(self.violations or self.late)
 
     @property
     def with_listing(self) -> list[SettleResponse]:
@@ -129,7 +131,7 @@ class Outcome:
         return f"{self.case}: {responses}; {self.counted}: {violations}"
 
 
-async def run_case(world: World, case: Case) -> Outcome:
+async def run_case(world: World, case: CatalogCase) -> CatalogOutcome:
     """Run one case."""
     rng = random.Random(f"{case.seed} {case.kind}")
     async with open_environment(world, _SETTINGS) as environment:
@@ -150,7 +152,7 @@ async def run_case(world: World, case: Case) -> Outcome:
         began = time.monotonic()
         counted = await _until_listed(environment)
         listed_after_s = time.monotonic() - began
-        return Outcome(
+        return CatalogOutcome(
             case, responses, counted, listed_after_s, _find_violations(responses, counted)
         )
 
@@ -159,7 +161,7 @@ def _asks_for_listing(turn: int) -> bool:
     return turn % _WITHOUT_LISTING != 0
 
 
-def _resource_of(case: Case, turn: int) -> dict[str, object]:
+def _resource_of(case: CatalogCase, turn: int) -> dict[str, object]:
     url = f"https://seller-{turn}.example.com/{case.seed}/{case.kind.name.lower()}"
     resource = {"url": url, "description": "Weather of the day", "serviceName": "Skies"}
     return {"resource": resource, "extensions": {"bazaar": _BAZAAR}}
@@ -170,19 +172,11 @@ async def _settle(
 ) -> SettleResponse:
     asks_for_listing = _asks_for_listing(turn)
     await asyncio.sleep(turn * _STAGGER_S)
-    timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
-    headers = {"content-type": "application/json"}
     began = time.monotonic()
-    try:
-        async with environment.web.post(
-            f"{replica.url}/settle", data=payment.body, headers=headers, timeout=timeout
-        ) as answer:
-            body = msgspec.json.decode(await answer.read(), type=dict[str, Any])
-            header = answer.headers.get(EXTENSION_RESPONSES)
-            took_s = time.monotonic() - began
-            return SettleResponse(asks_for_listing, took_s, answer.status, body, _listing(header))
-    except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError):
-        return SettleResponse(asks_for_listing, time.monotonic() - began, 0, {}, None)
+    status, body, headers = await post(environment, f"{replica.url}/settle", payment.body)
+    took_s = time.monotonic() - began
+    listing = _listing(headers.get(EXTENSION_RESPONSES))
+    return SettleResponse(asks_for_listing, took_s, status, body, listing)
 
 
 def _listing(header: str | None) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import asyncpg
 
 from prove.environment import Environment, Replica
-from prove.interceptor import CONNECTION_ERRORS, ConnectionCut
+from prove.interceptor import ConnectionCut, lose_answer
 
 T = TypeVar("T")
 _LOCK_WAIT: Final = "5s"
@@ -26,7 +26,7 @@ _TRIGGER: Final = """
 """
 
 
-class Kind(StrEnum):
+class CatalogKind(StrEnum):
     """A fault of the catalog's tables; the values seed the random numbers."""
 
     NONE = "nothing goes wrong"
@@ -40,12 +40,12 @@ class Kind(StrEnum):
     MIXED = "any of these on any call"
 
 
-_CODES: Final = {Kind.FAILS: "53100", Kind.BREAKS: "P0001"}
+_CODES: Final = {CatalogKind.FAILS: "53100", CatalogKind.BREAKS: "P0001"}
 
 
 @asynccontextmanager
 async def inject_fault(
-    environment: Environment, replicas: Sequence[Replica], kind: Kind, rng: random.Random
+    environment: Environment, replicas: Sequence[Replica], kind: CatalogKind, rng: random.Random
 ) -> AsyncIterator[None]:
     """Inject the fault into the catalog's statements inside the context."""
     async with AsyncExitStack() as opened:
@@ -53,11 +53,11 @@ async def inject_fault(
             await opened.enter_async_context(
                 _raise_errors(environment, await _draw_tables(environment, rng), kind)
             )
-        elif kind is Kind.LOCKED:
+        elif kind is CatalogKind.LOCKED:
             await opened.enter_async_context(
                 _lock_tables(environment, await _draw_tables(environment, rng))
             )
-        elif kind in (*_NETWORK_KINDS, Kind.MIXED):
+        elif kind in (*_NETWORK_KINDS, CatalogKind.MIXED):
             lossy = LossyNetwork(kind, rng)
             for replica in replicas:
                 replica.interceptor.catalog_fault = lossy
@@ -87,7 +87,7 @@ _NEEDED: Final = ("listings", "listing_terms", "listing_payers", "listing_decisi
 
 @asynccontextmanager
 async def _raise_errors(
-    environment: Environment, tables: list[str], kind: Kind
+    environment: Environment, tables: list[str], kind: CatalogKind
 ) -> AsyncIterator[None]:
     await environment.query(_RAISING_FUNCTION.format(code=_CODES[kind]))
     for table in tables:
@@ -125,7 +125,7 @@ async def _acquire_locks(
 class LossyNetwork:
     """Loses calls or answers between the catalog and its database."""
 
-    def __init__(self, kind: Kind, rng: random.Random) -> None:
+    def __init__(self, kind: CatalogKind, rng: random.Random) -> None:
         self._kind, self._rng = kind, rng
         self.is_over = asyncio.Event()
 
@@ -136,18 +136,20 @@ class LossyNetwork:
             ConnectionCut: the connection breaks, now or when the fault is over.
         """
         kind = self._kind
-        if kind is Kind.MIXED:
-            kind = self._rng.choice((Kind.NONE, *_NETWORK_KINDS))
-        if kind is Kind.NONE:
+        if kind is CatalogKind.MIXED:
+            kind = self._rng.choice((CatalogKind.NONE, *_NETWORK_KINDS))
+        if kind is CatalogKind.NONE:
             return await deliver()
-        if kind in (Kind.UNHEARD, Kind.CUT_AFTER):
-            try:
-                await deliver()
-            except CONNECTION_ERRORS as lost:
-                raise ConnectionCut from lost
-        if kind in (Kind.SILENT, Kind.UNHEARD):
+        if kind in (CatalogKind.UNHEARD, CatalogKind.CUT_AFTER):
+            await lose_answer(deliver)
+        if kind in (CatalogKind.SILENT, CatalogKind.UNHEARD):
             await self.is_over.wait()
         raise ConnectionCut
 
 
-_NETWORK_KINDS: Final = (Kind.SILENT, Kind.UNHEARD, Kind.CUT, Kind.CUT_AFTER)
+_NETWORK_KINDS: Final = (
+    CatalogKind.SILENT,
+    CatalogKind.UNHEARD,
+    CatalogKind.CUT,
+    CatalogKind.CUT_AFTER,
+)

@@ -1,22 +1,26 @@
-"""Run one case: settle a payment, crash at a boundary, recover, and judge the result."""
+"""Run one case: settle a payment, crash at a boundary, recover, and judge; or many, in a loop."""
 
 import asyncio
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Self
 
 from farebox.kernel.secret import Secret
 from farebox.local.faults import LocalFault
 from prove import replacement
+from prove.accounting import judge_all, read_balances
+from prove.boundaries import NOWHERE, labels_when_idle
 from prove.caller import Caller
-from prove.case import NOWHERE, CallerBehaviour, Case, Topology
+from prove.case import CallerBehaviour, CrashCase, Topology
 from prove.environment import Environment, Replica, SignedPayment, open_environment
 from prove.interceptor import Boundary, CrashPoint, CrashTiming
 from prove.ledger_closer import LIFE_S, Landing
+from prove.outcome import Outcome, findings_of
 from prove.payment_check import (
     Answer,
-    SettlementFinding,
+    PaymentFinding,
     SettlementViolation,
     group_by_payment,
     is_answer_cut,
@@ -25,6 +29,7 @@ from prove.payment_check import (
     read_row,
     wait_until_final,
 )
+from prove.run_cases import play_until_reached
 from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
@@ -37,23 +42,16 @@ _LATER_S: Final = 0.5
 _MAX_RUNS: Final = 3  # of a case, until its boundary is reached
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of a case."""
+@dataclass(frozen=True, kw_only=True)
+class CrashOutcome(Outcome[CrashCase, SettlementViolation]):
+    """The outcome of a case; `answer_cut` counts the successes that did not arrive."""
 
-    case: Case
-    is_reached: bool
-    findings: list[SettlementFinding]
-    answer_cut: int
-    answers: list[str] = field(default_factory=list)
-    state: str = "free"
-    took_s: float = 0.0
-    connections_max: int = 0
-    runs: int = 1
+    answer_cut: int = 0
 
-    def __str__(self) -> str:
-        why = "; ".join(f"{each.violation}: {each.why}" for each in self.findings)
-        return f"{self.case} -> {self.state}, answers {self.answers}: {why or 'no violation'}"
+    def followed_by(self, again: Self) -> Self:
+        """See `Outcome`."""
+        both = super().followed_by(again)
+        return replace(both, answer_cut=self.answer_cut + again.answer_cut)
 
 
 async def record(
@@ -85,10 +83,7 @@ async def record(
 async def record_idle(world: World, *, settings: Mapping[str, str] | None = None) -> frozenset[str]:
     """Return the labels of the calls that an idle replica makes."""
     async with open_environment(world, settings) as environment:
-        replica = await environment.start("a")
-        replica.interceptor.start_counting()
-        await asyncio.sleep(_IDLE_S)
-        return frozenset(boundary.label for boundary in replica.interceptor.calls)
+        return await labels_when_idle(environment, for_s=_IDLE_S)
 
 
 async def _start_replicas(environment: Environment, topology: Topology) -> list[Replica]:
@@ -119,7 +114,7 @@ async def _send_requests(
     return replacement.send_in_turn(environment, caller, replicas, lag_s=lag_s)
 
 
-async def run_case(world: World, case: Case) -> Outcome:
+async def run_case(world: World, case: CrashCase) -> CrashOutcome:
     """Run one case."""
     began = asyncio.get_running_loop().time()
     async with open_environment(world, _settings_of(case.topology)) as environment:
@@ -151,26 +146,14 @@ async def run_case(world: World, case: Case) -> Outcome:
         return await _outcome(environment, case, payment, caller, is_reached, is_final, began)
 
 
-async def run_until_reached(world: World, case: Case) -> Outcome:
+async def run_until_reached(world: World, case: CrashCase) -> CrashOutcome:
     """Run a case until its boundary is reached, three times at most.
 
     Repetitions run without the node's fault and the delays, which may end the settlement before its
     boundary. The findings of all runs count.
     """
-    outcome = await run_case(world, case)
-    for _ in range(_MAX_RUNS - 1):
-        if outcome.is_reached:
-            break
-        repeated = await run_case(world, replace(case, fault=None, jitter_ms=0))
-        outcome = replace(
-            repeated,
-            case=case,
-            findings=[*outcome.findings, *repeated.findings],
-            answer_cut=outcome.answer_cut + repeated.answer_cut,
-            connections_max=max(outcome.connections_max, repeated.connections_max),
-            runs=outcome.runs + 1,
-        )
-    return outcome
+    simpler = replace(case, fault=None, jitter_ms=0)
+    return await play_until_reached(partial(run_case, world), case, simpler, most=_MAX_RUNS)
 
 
 async def _wait_until_crashed(
@@ -191,7 +174,7 @@ async def _wait_until_crashed(
 
 
 async def _continue_after_crash(
-    environment: Environment, case: Case, crash_point: CrashPoint
+    environment: Environment, case: CrashCase, crash_point: CrashPoint
 ) -> None:
     """Let the network continue and restart a replica, in the order of the case."""
     if case.landing is Landing.NEVER:
@@ -208,7 +191,7 @@ async def _continue_after_crash(
         await crash_point.deliver_held_call()
 
 
-async def _restart(environment: Environment, case: Case) -> None:
+async def _restart(environment: Environment, case: CrashCase) -> None:
     """Start a replacement of the dead replica, which may crash once as well."""
     replica = await environment.start("c")
     if case.second_kill:
@@ -225,16 +208,16 @@ async def _replace_when_crashed(environment: Environment, crash_point: CrashPoin
     await environment.start("d")
 
 
-def _is_sending(case: Case) -> bool:
+def _is_sending(case: CrashCase) -> bool:
     return case.boundary.label == replacement.SEND
 
 
-async def _land_later(environment: Environment, case: Case) -> None:
+async def _land_later(environment: Environment, case: CrashCase) -> None:
     await asyncio.sleep(_LATER_S)
     await _continue_network(environment, case)
 
 
-async def _continue_network(environment: Environment, case: Case) -> None:
+async def _continue_network(environment: Environment, case: CrashCase) -> None:
     if case.landing is Landing.NEVER:
         await environment.ledger_closer.drop_pending()
         return
@@ -245,27 +228,27 @@ async def _continue_network(environment: Environment, case: Case) -> None:
 
 async def _outcome(
     environment: Environment,
-    case: Case,
+    case: CrashCase,
     payment: SignedPayment,
     caller: Caller,
     is_reached: bool,
     is_final: bool,
     began: float,
-) -> Outcome:
+) -> CrashOutcome:
     """Judge ledger, journal and answers, after a last attempt to provoke a change."""
     if case.behaviour is CallerBehaviour.REPEATS and is_final:
         await _repeat_after_final(environment, caller)
     await environment.ledger_closer.resume()
     row = await read_row(environment, payment)
-    findings = []
+    findings: list[PaymentFinding] = []
     if row is not None and row.state == "dead" and row.envelope is not None:
         findings += await _find_resurrected(environment, row.envelope)
     own = group_by_payment(await read_ledger(environment))[payment.payer, payment.nonce]
     findings += judge(own, row, caller.answers, is_final=is_final)
-    return Outcome(
-        case,
-        is_reached,
-        findings,
+    return CrashOutcome(
+        case=case,
+        is_reached=is_reached,
+        findings=findings,
         answer_cut=int(is_answer_cut(row, caller.answers)),
         answers=[str(answer) for answer in caller.answers],
         state=row.state if row is not None else "free",
@@ -286,14 +269,77 @@ async def _repeat_after_final(environment: Environment, caller: Caller) -> None:
         await asyncio.sleep(_LOOK_S)
 
 
-async def _find_resurrected(environment: Environment, envelope: bytes) -> list[SettlementFinding]:
+async def _find_resurrected(environment: Environment, envelope: bytes) -> list[PaymentFinding]:
     """Submit an envelope in state `dead` once more: it must not land."""
     try:
         await environment.devnet.land(Secret(envelope))
     except LocalFault:
         return []
-    return [
-        SettlementFinding(
-            SettlementViolation.LOST, "the journal says dead, and the envelope can still land"
+    why = "the journal says dead, and the envelope can still land"
+    return findings_of({SettlementViolation.LOST: [why]})
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The size and the seed of a crash loop."""
+
+    seed: int
+    payments: int
+    kills: int
+    replicas: int
+
+    @property
+    def number(self) -> int:
+        """The number of the loop of every seed."""
+        return 0
+
+    def __str__(self) -> str:
+        return (
+            f"SEED={self.seed} CASE={self.number}: {self.kills} kills, {self.payments} payments, "
+            f"{self.replicas} replicas"
         )
-    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopOutcome(Outcome[Loop, SettlementViolation]):
+    """The outcome of a crash loop."""
+
+    answer_cut: int = 0
+    settled: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.case} -> {self.settled} settled: {self.why}"
+
+
+def loop_of(seed: int) -> Loop:
+    """Plan the crash loop of a seed; twenty seeds make 200 payments and 40 kills."""
+    return Loop(seed, payments=10, kills=2, replicas=1 + seed % 2)
+
+
+async def run_loop(world: World, loop: Loop) -> LoopOutcome:
+    """Run one crash loop."""
+    rng = random.Random(f"loop {loop.seed}")
+    async with open_environment(world, {"FAREBOX_SETTLE_DEADLINE_S": "5"}) as environment:
+        for number in range(loop.replicas):
+            await environment.start(f"first-{number}")
+        payments = [await environment.payment(turn) for turn in range(loop.payments)]
+        before = await read_balances(environment)
+        await environment.ledger_closer.speed_up()
+        until = asyncio.get_running_loop().time() + UNRESOLVED_AFTER_S
+        callers = [Caller(environment, payment) for payment in payments]
+        requests = [
+            asyncio.create_task(caller.repeat_until_final(until=until)) for caller in callers
+        ]
+        for number in range(loop.kills):
+            await asyncio.sleep(rng.uniform(0.02, 0.8))
+            await rng.choice(environment.alive).kill()
+            await environment.start(f"next-{number}")
+        await asyncio.gather(*requests)
+        verdict = await judge_all(environment, callers, before, until=until)
+        return LoopOutcome(
+            case=loop,
+            findings=verdict.findings,
+            answer_cut=verdict.answer_cut,
+            settled=verdict.settled,
+            connections_max=environment.connections_max,
+        )

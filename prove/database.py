@@ -4,57 +4,66 @@ SEEDS=20 for the whole proof, QUICK=1 for a minute; SEED=n CASE=k repeats one ca
 """
 
 import asyncio
-import os
 import sys
-import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from farebox.local.faults import LocalFault
-from prove.boundaries import RECORDINGS, background_labels, usual_boundaries
+from prove.boundaries import all_of, background_labels, record_each, usual_boundaries
+from prove.broken_build import Build, End
 from prove.case import Topology
-from prove.concurrency import run_concurrently
 from prove.crash import record, record_idle
 from prove.database_case import (
     SETTINGS,
     STUCK_MS,
     Boundaries,
-    Case,
-    Outcome,
-    draw_cases,
+    DatabaseCase,
+    DatabaseOutcome,
+    cases_of,
     run_case,
     sweep,
 )
-from prove.database_control import CONTROL_WITHIN_S, Control, broken_sources, control_case
-from prove.database_verdict import Violation
-from prove.fork_server import ForkServer
+from prove.database_faults import DatabaseFault, StatementFault
 from prove.interceptor import Boundary
+from prove.outcome import are_none, count_unreached, count_violations, name_failing
+from prove.payment_check import SettlementViolation
+from prove.run_cases import (
+    Control,
+    Played,
+    Wanted,
+    check_any,
+    finds,
+    open_builds,
+    play_beside_controls,
+    read_wanted,
+    run_named,
+    tell,
+)
+from prove.seller_verdict import DATABASE_VIOLATIONS
 from prove.world import World, open_world
 from testing.machine import RunFailed, say, scratch_folder, subfolder
 from testing.report import run_and_report
 
 CASES: Final = 300
 _WORKERS: Final = 6
-_SEEDS: Final = 20
 _QUICK_EVERY: Final = 7
+_CONTROL_WITHIN_S: Final = 6.0  # a payment without an answer by then is stuck
+_KINDS: Final = {False: "without a key", True: "with a key"}
+DatabaseControl = Control[DatabaseCase, DatabaseOutcome]
+DatabasePlayed = Played[DatabaseCase, DatabaseOutcome]
 
 
 async def boundaries_of(world: World) -> Boundaries:
     """Record the statements of settlements without faults."""
     idle = asyncio.create_task(record_idle(world, settings=SETTINGS))
-    kinds = [is_named for is_named in (False, True) for _ in range(RECORDINGS)]
-    recorded = await run_concurrently(
-        kinds, lambda is_named: statements(world, is_named=is_named), workers=2, label="recording"
-    )
-    background = background_labels(await idle, recorded)
-    plain, named = recorded[:RECORDINGS], recorded[RECORDINGS:]
+    recorded = await record_each(_KINDS, lambda is_named: statements(world, is_named=is_named))
+    every = [calls for each in recorded.values() for calls in each]
+    background = background_labels(await idle, every)
     return {
-        False: usual_boundaries(plain, background, label="without a key"),
-        True: usual_boundaries(named, background, label="with a key"),
+        is_named: usual_boundaries(recorded[is_named], background, label=label)
+        for is_named, label in _KINDS.items()
     }
 
 
@@ -65,113 +74,154 @@ async def statements(world: World, *, is_named: bool) -> list[Boundary]:
     return [boundary for boundary in calls if boundary.label.startswith("sql")]
 
 
-def plan_cases(boundaries: Boundaries, *, seeds: int, is_quick: bool) -> list[Case]:
+def plan_cases(boundaries: Boundaries, wanted: Wanted) -> list[DatabaseCase]:
     """Plan the cases of a run, or the one case that SEED and CASE name."""
-    seed, number = int(os.environ.get("SEED", "1")), os.environ.get("CASE")
-    if number is not None:
-        candidates = sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
-        return [case for case in candidates if case.number == int(number)]
-    if is_quick:
+
+    def quick() -> list[DatabaseCase]:
         return [case for case in sweep(boundaries) if case.number % _QUICK_EVERY == 1]
-    drawn = [case for each in range(2, seeds + 1) for case in draw_cases(boundaries, each)]
-    return sweep(boundaries) + drawn
+
+    return wanted.numbered(partial(cases_of, boundaries), quick=quick)
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the proof; return whether it holds, and its figures."""
-    began = time.monotonic()
-    seeds = int(os.environ.get("SEEDS", "1" if is_quick else _SEEDS))
-    is_replay = "CASE" in os.environ
+    wanted = read_wanted(is_quick)
     with scratch_folder("fbx-prove-") as folder:
         async with open_world(subfolder(folder, "real"), workers=_WORKERS) as world:
             boundaries = await boundaries_of(world)
-            cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick)
-            if not cases:
-                raise RunFailed("no case has this number")
-            controls = (
-                {} if is_replay else {each: control_case(boundaries, each) for each in Control}
-            )
-            results = await run_cases(world, folder, cases, controls)
-    if is_replay:
-        say(str(results.outcomes[0]))
-        return not results.outcomes[0].is_failed, figures_of(results.outcomes)
-    known = {boundary for each in boundaries.values() for boundary in each}
-    figures = figures_of(results.outcomes) | {"statements": len(known), "seeds": seeds}
-    figures["control_caught"] = results.are_controls_caught
-    figures["seconds"] = round(time.monotonic() - began)
-    is_whole = is_quick or seeds < _SEEDS or len(cases) >= CASES
-    return holds(figures) and results.are_controls_caught and is_whole, figures
+            cases = plan_cases(boundaries, wanted)
+            check_any(cases)
+            controls = [] if wanted.is_replay else controls_of(boundaries)
+            played = await play(world, folder, cases, controls)
+    figures = figures_of(played.outcomes)
+    caught = played.are_controls_caught
+    if not wanted.is_replay:
+        figures |= {"statements": len(all_of(boundaries)), "seeds": wanted.seeds}
+    wanted.conclude(figures, played.outcomes, is_caught=caught)
+    if not wanted.is_replay:
+        figures["seconds"] = wanted.seconds
+    return holds(figures) and caught and (wanted.is_part or len(cases) >= CASES), figures
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
-    """The outcomes of the cases and of the controls."""
-
-    outcomes: Sequence[Outcome]
-    controls: Mapping[Control, Outcome]
-
-    @property
-    def are_controls_caught(self) -> bool:
-        """Whether every control shows its defect."""
-        return all(control.shows_in(outcome) for control, outcome in self.controls.items())
-
-
-async def run_cases(
-    world: World, folder: Path, cases: Sequence[Case], controls: Mapping[Control, Case]
-) -> Results:
+async def play(
+    world: World, folder: Path, cases: Sequence[DatabaseCase], controls: Sequence[DatabaseControl]
+) -> DatabasePlayed:
     """Run every case, and the case of every control with its build, a few at a time."""
-    async with AsyncExitStack() as opened:
-        builds: dict[Control | None, World] = {None: world}
-        for control in controls:
-            sources = broken_sources(subfolder(folder, control.name.lower()), control)
-            fork_server = await opened.enter_async_context(ForkServer(sources))
-            builds[control] = replace(world, fork_server=fork_server)
+    async with open_builds(folder, controls) as builds:
 
-        async def one(item: tuple[Control | None, Case]) -> Outcome:
-            control, case = item
-            return await _run_one(builds[control], case, control)
+        async def run(case: DatabaseCase, control: DatabaseControl | None) -> DatabaseOutcome:
+            if control is None:
+                outcome = await run_named(case, run_case(world, case))
+                if outcome.is_failed:
+                    tell(f"FAILED {outcome}")
+                return outcome
+            broken = replace(world, fork_server=builds[control.name])
+            running = run_case(broken, case, within_s=_CONTROL_WITHIN_S)
+            outcome = await run_named(case, running)
+            say(f"{control}: {outcome}")
+            return outcome
 
-        items: list[tuple[Control | None, Case]] = [*controls.items()]
-        items += [(None, case) for case in cases]
-        outcomes = await run_concurrently(items, one, workers=_WORKERS, label="cases")
-    return Results(
-        outcomes[len(controls) :], dict(zip(controls, outcomes[: len(controls)], strict=True))
-    )
+        return await play_beside_controls(cases, controls, run, workers=_WORKERS)
 
 
-async def _run_one(world: World, case: Case, control: Control | None) -> Outcome:
-    try:
-        if control is None:
-            outcome = await run_case(world, case)
-        else:
-            outcome = await run_case(world, case, within_s=CONTROL_WITHIN_S)
-    except (LocalFault, RunFailed) as fault:
-        raise RunFailed(f"{case} could not be run: {fault}") from fault
-    if control is not None:
-        say(f"control ({control}): {outcome}")
-    elif outcome.is_failed:
-        print(f"FAILED {outcome}", file=sys.stderr, flush=True)
-    return outcome
-
-
-def figures_of(outcomes: Sequence[Outcome]) -> dict[str, object]:
+def figures_of(outcomes: Sequence[DatabaseOutcome]) -> dict[str, object]:
     """Sum up all outcomes."""
-    counted = Counter(violation for outcome in outcomes for violation, _ in outcome.findings)
-    unreached = Counter(each.case.boundary.label for each in outcomes if not each.is_reached)
     return {
         "stuck_ms_max": max(each.stuck_ms for each in outcomes),
-        **{violation.value: counted[violation] for violation in Violation},
+        **count_violations(outcomes, DATABASE_VIOLATIONS),
         "cases": len(outcomes),
-        "not_reached": unreached.total(),
-        "not_reached_at": unreached.most_common(10),
-        "failing": [str(each.case) for each in outcomes if each.is_failed][:10],
+        **count_unreached(outcomes),
+        "failing": name_failing(outcomes),
     }
 
 
 def holds(figures: Mapping[str, object]) -> bool:
     """Whether there is no finding and no payment was stuck."""
-    stuck_ms = int(str(figures["stuck_ms_max"]))
-    return not any(figures[violation] for violation in Violation) and stuck_ms <= STUCK_MS
+    return are_none(figures, DATABASE_VIOLATIONS) and int(str(figures["stuck_ms_max"])) <= STUCK_MS
+
+
+_RETURNS: Final = """
+
+class NoReturns(ClaimReleaser):
+    async def release(self, interrupted):
+        return None
+
+
+ClaimReleaser = NoReturns
+"""
+_SUCCESSES: Final = """
+
+_take_known = take_successes
+
+
+async def take_successes(db, wanted, *, at):
+    from uuid import uuid4
+
+    anew = [(identity, digest, uuid4()) for identity, digest, _ in wanted]
+    return await _take_known(db, anew, at=at)
+"""
+_ATTEMPTS: Final = """
+
+class AnsweredAttempts(SuccessAttempts):
+    def is_lost(self, identity, request_digest):
+        return False
+
+
+SuccessAttempts = AnsweredAttempts
+"""
+
+
+def _is_stuck(outcomes: Sequence[DatabaseOutcome]) -> bool:
+    return any(each.is_stuck for each in outcomes)
+
+
+_JOURNAL: Final = "facilitator/journal"
+_CLAIM: Final = "INSERT INTO settlements"
+_TAKE: Final = "WITH eligible"
+_is_forfeited: Final = finds(SettlementViolation.FORFEITED)
+
+
+def controls_of(boundaries: Boundaries) -> list[DatabaseControl]:
+    """Plan the case of each build: it lacks one precaution, and an answer of the database is lost.
+
+    Raises:
+        RunFailed: no settlement runs the statement of a control.
+    """
+
+    def lose(text: str, lasts_s: float) -> tuple[DatabaseCase]:
+        fault = DatabaseFault(StatementFault.LOST, lasts_s=lasts_s)
+        return (DatabaseCase(0, 1, _find_statement(boundaries, text), fault),)
+
+    return [
+        Control(
+            "stuck",
+            lose(_CLAIM, 1.5),
+            Build((End(f"{_JOURNAL}/claim_release.py", "class ClaimReleaser:", _RETURNS),)),
+            _is_stuck,
+            "it does not release an interrupted claim",
+        ),
+        Control(
+            "forfeited",
+            lose(_TAKE, 0.0),
+            Build((End(f"{_JOURNAL}/store.py", "async def take_successes(", _SUCCESSES),)),
+            _is_forfeited,
+            "it takes a success again as a new attempt",
+        ),
+        Control(
+            "answered",
+            lose(_TAKE, 1.5),
+            Build((End(f"{_JOURNAL}/journal.py", "class SuccessAttempts:", _ATTEMPTS),)),
+            _is_forfeited,
+            "it treats a success as answered when the answer of the database was lost",
+        ),
+    ]
+
+
+def _find_statement(boundaries: Boundaries, text: str) -> Boundary:
+    for boundary in boundaries[False]:
+        if boundary.label.startswith(f"sql {text}"):
+            return boundary
+    raise RunFailed(f"no settlement runs {text}")
 
 
 if __name__ == "__main__":

@@ -4,24 +4,30 @@ import asyncio
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from hashlib import sha256
+from dataclasses import dataclass
 from typing import Final
 
 from prove.accounting import audit_balances, read_balances
-from prove.database_faults import ERRORS, Fault, FaultyDatabase, Kind
-from prove.database_verdict import Finding, Violation, judge_payment
+from prove.boundaries import all_of, number_of
+from prove.caller import NodesCaller
+from prove.database_faults import ERRORS, DatabaseFault, FaultyDatabase, StatementFault
 from prove.environment import Environment, Replica, open_environment
 from prove.interceptor import Boundary
-from prove.nodes_caller import NodesCaller
-from prove.payment_check import group_by_payment, read_ledger, read_row, wait_until_final
+from prove.outcome import Outcome
+from prove.payment_check import (
+    SettlementViolation,
+    group_by_payment,
+    read_ledger,
+    read_row,
+    wait_until_final,
+)
+from prove.seller_verdict import judge_at_database
 from prove.world import World
 
 STUCK_MS: Final = 5_000
 NEVER_MS: Final = 60_000
 _WITHIN_S: Final = NEVER_MS / 1000
 _REACHED_WITHIN_S: Final = 10.0
-_NUMBERS: Final = 100_000
 _NAMES: Final = ("a", "b")
 _AT_ONCE: Final = 3  # payments of a case with several
 SETTINGS: Final = {  # the default waits: the proof measures what they add to an outage
@@ -35,13 +41,13 @@ Boundaries = Mapping[bool, Sequence[Boundary]]  # with an Idempotency-Key, and w
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class DatabaseCase:
     """One fault and its conditions; `seed` and `number` identify it for a replay."""
 
     seed: int
     number: int
     boundary: Boundary
-    fault: Fault
+    fault: DatabaseFault
     is_named: bool = False  # the request has an Idempotency-Key
     replicas: int = 1
     is_at_both: bool = False  # both replicas get the body at once
@@ -57,15 +63,11 @@ class Case:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result of a case."""
+@dataclass(frozen=True, kw_only=True)
+class DatabaseOutcome(Outcome[DatabaseCase, SettlementViolation]):
+    """The result of a case; `stuck_ms` is how long a payment waited after the fault."""
 
-    case: Case
-    is_reached: bool
     stuck_ms: int
-    findings: list[Finding] = field(default_factory=list)
-    answers: list[str] = field(default_factory=list)
 
     @property
     def is_stuck(self) -> bool:
@@ -78,14 +80,18 @@ class Outcome:
         return bool(self.findings) or self.is_stuck
 
     def __str__(self) -> str:
-        why = "; ".join(f"{violation}: {why}" for violation, why in self.findings)
         return (
             f"{self.case} -> answered {self.stuck_ms} ms after it, answers {self.answers}: "
-            f"{why or 'no violation'}"
+            f"{self.why}"
         )
 
 
-def sweep(boundaries: Boundaries) -> list[Case]:
+def cases_of(boundaries: Boundaries, seed: int) -> list[DatabaseCase]:
+    """Plan the cases of a seed: all combinations for the first one, random ones for the others."""
+    return sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
+
+
+def sweep(boundaries: Boundaries) -> list[DatabaseCase]:
     """Plan every statement with every kind of fault: the cases of seed 1.
 
     Requests have an idempotency key only for statements that need one.
@@ -94,38 +100,32 @@ def sweep(boundaries: Boundaries) -> list[Case]:
     statements = [(each, False) for each in plain]
     statements += [(each, True) for each in boundaries[True] if each not in plain]
     return [
-        Case(1, _number(boundary, kind), boundary, Fault(kind), is_named=is_named)
-        for kind in Kind
+        DatabaseCase(1, number_of(boundary, kind), boundary, DatabaseFault(kind), is_named=is_named)
+        for kind in StatementFault
         for boundary, is_named in statements
     ]
 
 
-def draw_cases(boundaries: Boundaries, seed: int) -> list[Case]:
+def draw_cases(boundaries: Boundaries, seed: int) -> list[DatabaseCase]:
     """Plan every statement once with random conditions."""
-    known = sorted({boundary for each in boundaries.values() for boundary in each})
-    return [_draw_case(boundaries, each, seed) for each in known]
+    return [_draw_case(boundaries, each, seed) for each in all_of(boundaries)]
 
 
-def _number(boundary: Boundary, kind: object = "") -> int:
-    """Derive a case number that does not depend on the other cases."""
-    return int(sha256(f"{boundary} {kind}".encode()).hexdigest(), 16) % _NUMBERS
-
-
-def _draw_case(boundaries: Boundaries, boundary: Boundary, seed: int) -> Case:
+def _draw_case(boundaries: Boundaries, boundary: Boundary, seed: int) -> DatabaseCase:
     rng = random.Random(f"database {seed} {boundary}")
-    kind = rng.choice(list(Kind))
-    is_lasting = kind is not Kind.DELAYED and rng.random() < 0.6
-    fault = Fault(
+    kind = rng.choice(list(StatementFault))
+    is_lasting = kind is not StatementFault.DELAYED and rng.random() < 0.6
+    fault = DatabaseFault(
         kind,
         sqlstate=rng.choice(ERRORS),
         lasts_s=round(rng.uniform(0.3, 4.0), 1) if is_lasting else 0.0,
-        is_silent=kind is Kind.LOST and is_lasting and rng.random() < 0.5,
-        is_early=kind is not Kind.DELAYED or rng.random() < 0.5,
+        is_silent=kind is StatementFault.LOST and is_lasting and rng.random() < 0.5,
+        is_early=kind is not StatementFault.DELAYED or rng.random() < 0.5,
     )
     replicas = rng.choice((1, 2))
-    return Case(
+    return DatabaseCase(
         seed,
-        _number(boundary),
+        number_of(boundary, ""),
         boundary,
         fault,
         is_named=rng.choice([each for each in (False, True) if boundary in boundaries[each]]),
@@ -135,7 +135,9 @@ def _draw_case(boundaries: Boundaries, boundary: Boundary, seed: int) -> Case:
     )
 
 
-async def run_case(world: World, case: Case, *, within_s: float = _WITHIN_S) -> Outcome:
+async def run_case(
+    world: World, case: DatabaseCase, *, within_s: float = _WITHIN_S
+) -> DatabaseOutcome:
     """Run one case; every payment must be final `within_s` seconds after the fault."""
     async with open_environment(world, SETTINGS) as environment:
         replicas = [await environment.start(name) for name in _NAMES[: case.replicas]]
@@ -148,28 +150,26 @@ async def run_case(world: World, case: Case, *, within_s: float = _WITHIN_S) -> 
         callers = [NodesCaller(environment, payment) for payment in payments]
         await _pay(environment, case, callers, replicas, faulty, within_s)
         by_payment = group_by_payment(await read_ledger(environment))
-        findings = [
-            (Violation.LOST, each.why) for each in await audit_balances(environment, before)
-        ]
+        findings = await audit_balances(environment, before)
         for caller in callers:
             own = by_payment[caller.payment.payer, caller.payment.nonce]
             row = await read_row(environment, caller.payment)
             is_final = await wait_until_final(environment, caller.payment, until=0.0)
-            findings += judge_payment(
+            findings += judge_at_database(
                 own, row, caller, is_final=is_final, is_replayed=case.is_named
             )
-        return Outcome(
-            case,
-            faulty.is_reached,
-            max(_stuck_ms(caller, faulty) for caller in callers),
-            findings,
-            [str(answer) for caller in callers for answer in caller.answers],
+        return DatabaseOutcome(
+            case=case,
+            is_reached=faulty.is_reached,
+            stuck_ms=max(_stuck_ms(caller, faulty) for caller in callers),
+            findings=findings,
+            answers=[str(answer) for caller in callers for answer in caller.answers],
         )
 
 
 async def _pay(
     environment: Environment,
-    case: Case,
+    case: DatabaseCase,
     callers: Sequence[NodesCaller],
     replicas: Sequence[Replica],
     faulty: FaultyDatabase,

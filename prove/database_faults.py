@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from prove.interceptor import CONNECTION_ERRORS, Boundary, ConnectionCut, ServerError
+from prove.interceptor import Boundary, ConnectionCut, ServerError, lose_answer
 
 T = TypeVar("T")
 DELAY_S: Final = 10.0
 _ROLLBACK: Final = "sql ROLLBACK"  # a failing server still rolls back
 
 
-class Kind(StrEnum):
+class StatementFault(StrEnum):
     """A kind of fault of a statement; the values seed the case numbers."""
 
     ERROR = "the server fails"
@@ -24,31 +24,39 @@ class Kind(StrEnum):
     DELAYED = "it takes ten seconds"
 
 
-ERRORS: Final = ("XX000", "57014", "55P03", "53200")  # of Kind.ERROR, any of these
-_SQLSTATES: Final = {Kind.DEADLOCK: "40P01", Kind.SERIALIZATION: "40001", Kind.DISK_FULL: "53100"}
+ERRORS: Final = ("XX000", "57014", "55P03", "53200")  # of StatementFault.ERROR, any of these
+_SQLSTATES: Final = {
+    StatementFault.DEADLOCK: "40P01",
+    StatementFault.SERIALIZATION: "40001",
+    StatementFault.DISK_FULL: "53100",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class DatabaseFault:
     """A fault and its duration.
 
     Args:
         kind: the kind of fault.
-        sqlstate: the error of `Kind.ERROR`.
+        sqlstate: the error of `StatementFault.ERROR`.
         lasts_s: 0 for one statement; otherwise the seconds for which every statement of every
             replica fails.
         is_silent: a lost answer leaves its connection open until the end of the fault.
         is_early: the server processes a delayed statement before the delay.
     """
 
-    kind: Kind
+    kind: StatementFault
     sqlstate: str = ERRORS[0]
     lasts_s: float = 0.0
     is_silent: bool = False
     is_early: bool = True
 
     def __str__(self) -> str:
-        named = f"{self.kind} ({self.sqlstate})" if self.kind is Kind.ERROR else str(self.kind)
+        named = (
+            f"{self.kind} ({self.sqlstate})"
+            if self.kind is StatementFault.ERROR
+            else str(self.kind)
+        )
         lasting = f", {self.lasts_s:g} s long" if self.lasts_s else ""
         silent = ", in silence" if self.is_silent else ""
         late = ", then it is processed" if not self.is_early else ""
@@ -58,7 +66,7 @@ class Fault:
 class FaultyDatabase:
     """A database that fails from the statement of a boundary on."""
 
-    def __init__(self, at: Boundary, fault: Fault) -> None:
+    def __init__(self, at: Boundary, fault: DatabaseFault) -> None:
         self._at, self._fault = at, fault
         self._is_over = asyncio.Event()
         self.is_reached = False
@@ -74,7 +82,7 @@ class FaultyDatabase:
         if not self._meets(boundary):
             return await deliver()
         is_first, self.is_reached = not self.is_reached, True
-        if self._fault.kind is Kind.DELAYED:
+        if self._fault.kind is StatementFault.DELAYED:
             return await (self._delayed(deliver) if is_first else deliver())
         if not is_first:
             return await self._fail(deliver)
@@ -104,12 +112,9 @@ class FaultyDatabase:
         return self._fault.lasts_s > 0 and not boundary.label.startswith(_ROLLBACK)
 
     async def _fail(self, deliver: Callable[[], Awaitable[T]]) -> T:
-        if self._fault.kind is not Kind.LOST:
+        if self._fault.kind is not StatementFault.LOST:
             raise ServerError(_SQLSTATES.get(self._fault.kind, self._fault.sqlstate))
-        try:
-            await deliver()
-        except CONNECTION_ERRORS as lost:
-            raise ConnectionCut from lost
+        await lose_answer(deliver)
         if self._fault.is_silent:
             await self._is_over.wait()
         raise ConnectionCut

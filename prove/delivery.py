@@ -3,16 +3,16 @@
 SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n CASE=k repeats one case.
 """
 
-import os
+import asyncio
+import json
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import Final
 
 from farebox.local.certificates import Authority
-from prove.concurrency import run_concurrently
+from prove.boundaries import record_each, tell_boundaries, usual_boundaries
 from prove.delivery_case import (
     DeliveryCase,
     DeliveryOutcome,
@@ -21,98 +21,81 @@ from prove.delivery_case import (
     run_case,
     sweep,
 )
-from prove.delivery_console import count_console_faults
-from prove.delivery_control import Control, broken_sources, timed_sources
-from prove.delivery_hostile import HostileCase, draw_hostile, run_hostile
+from prove.delivery_control import CONTROLS, TIMED, PlayedCase
+from prove.delivery_hostile import ShopCase, draw_hostile, run_hostile
 from prove.delivery_reports import ReportBatch, run_reports
 from prove.delivery_verdict import DeliveryViolation
-from prove.gateway_controls import are_controls_caught, run_cases
 from prove.interceptor import Boundary
+from prove.outcome import are_none, count_violations, name_failing, slowest_s
+from prove.run_cases import Wanted, are_controls_caught, check_any, read_wanted, run_cases
 from prove.world import World, open_world
-from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.machine import ROOT, RunFailed, say, scratch_folder, subfolder
 from testing.report import run_and_report
 
 CASES: Final = 500
 _WORKERS: Final = 6
 _RECORDINGS: Final = 4
-_USUAL: Final = 3
-_SEEDS: Final = 20
 _QUICK_EVERY: Final = 9
 _REPORTS: Final = 300_000  # the number of a seed's batch of answers
 
 
 async def boundaries_of(world: World, authority: Authority) -> list[Boundary]:
     """Record the calls of purchases without faults; return those that most of them make."""
-    recorded = await run_concurrently(
-        range(_RECORDINGS),
-        lambda _: record_purchase(world, authority),
-        workers=2,
-        label="recording",
+    recorded = await record_each(
+        [authority], lambda _: record_purchase(world, authority), times=_RECORDINGS
     )
-    times = Counter(boundary for calls in recorded for boundary in set(calls))
-    return sorted(boundary for boundary, count in times.items() if count >= _USUAL)
+    return usual_boundaries(recorded[authority], ())
 
 
-Case = DeliveryCase | HostileCase | ReportBatch
-
-
-def plan_cases(boundaries: Sequence[Boundary], *, seeds: int, is_quick: bool) -> list[Case]:
+def plan_cases(boundaries: Sequence[Boundary], wanted: Wanted) -> list[PlayedCase]:
     """Plan the cases of a run, or the one case that SEED and CASE name."""
-    seed, number = int(os.environ.get("SEED", "1")), os.environ.get("CASE")
-    if number is not None:
-        return [case for case in _cases_of(boundaries, seed) if case.number == int(number)]
-    if is_quick:
+
+    def quick() -> list[PlayedCase]:
         return [ReportBatch(1, _REPORTS), *draw_hostile(1), *sweep(boundaries)[::_QUICK_EVERY]]
-    return [case for each in range(1, seeds + 1) for case in _cases_of(boundaries, each)]
+
+    return wanted.numbered(partial(_cases_of, boundaries), quick=quick)
 
 
-def _cases_of(boundaries: Sequence[Boundary], seed: int) -> list[Case]:
+def _cases_of(boundaries: Sequence[Boundary], seed: int) -> list[PlayedCase]:
     """Plan the cases of a seed: the first one plays every fault, the others each call once."""
     faults = sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
     return [ReportBatch(seed, _REPORTS), *draw_hostile(seed), *faults]
 
 
-async def run_either(world: World, authority: Authority, case: Case) -> DeliveryOutcome:
+async def run_either(authority: Authority, world: World, case: PlayedCase) -> DeliveryOutcome:
     """Run a case of either kind."""
-    if isinstance(case, ReportBatch):
-        return await run_reports(world, case)
-    if isinstance(case, HostileCase):
-        return await run_hostile(world, authority, case)
-    return await run_case(world, authority, case)
+    match case:
+        case ReportBatch():
+            return await run_reports(world, case)
+        case ShopCase():
+            return await run_hostile(world, authority, case)
+        case DeliveryCase():
+            return await run_case(world, authority, case)
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the proof; return whether it holds, and its figures."""
-    began = time.monotonic()
-    seeds = int(os.environ.get("SEEDS", "1" if is_quick else _SEEDS))
-    is_replay = "CASE" in os.environ
+    wanted = read_wanted(is_quick)
     with scratch_folder("fbx-prove-") as folder:
         authority = Authority(folder)
-        sources = timed_sources(subfolder(folder, "timed"))
+        run = partial(run_either, authority)
+        sources = TIMED.write(subfolder(folder, "timed"))
         async with open_world(
             subfolder(folder, "real"), sources=sources, workers=_WORKERS
         ) as world:
             boundaries = await boundaries_of(world, authority)
-            for boundary in boundaries:
-                say(f"boundary: {boundary}")
-            cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick)
-            if not cases:
-                raise RunFailed("no case has this number")
-            outcomes = await run_cases(
-                cases, lambda case: run_either(world, authority, case), workers=_WORKERS
-            )
-            caught = is_replay or await _controls_are_caught(world, authority, folder)
-    figures = figures_of(outcomes) | {"boundaries": len(boundaries), "seeds": seeds}
-    if not is_replay:
+            tell_boundaries(boundaries)
+            cases = plan_cases(boundaries, wanted)
+            check_any(cases)
+            outcomes = await run_cases(cases, partial(run, world), workers=_WORKERS)
+            caught = wanted.is_replay or await are_controls_caught(world, folder, CONTROLS, run)
+    figures = figures_of(outcomes) | {"boundaries": len(boundaries), "seeds": wanted.seeds}
+    if not wanted.is_replay:
         await _add_console(figures)
-    if is_replay:
-        say(str(outcomes[0]))
-    else:
-        figures["control_caught"] = caught
-    figures["seconds"] = round(time.monotonic() - began)
-    is_whole = is_quick or is_replay or seeds < _SEEDS or len(cases) >= CASES
-    is_right = not any(figures[violation] for violation in DeliveryViolation)
-    return is_right and caught and is_whole, figures
+    wanted.conclude(figures, outcomes, is_caught=caught)
+    figures["seconds"] = wanted.seconds
+    is_whole = wanted.is_part or len(cases) >= CASES
+    return are_none(figures, DeliveryViolation) and caught and is_whole, figures
 
 
 async def _add_console(figures: dict[str, object]) -> None:
@@ -124,28 +107,50 @@ async def _add_console(figures: dict[str, object]) -> None:
         say(f"FAILED the console: {name}")
 
 
-async def _controls_are_caught(world: World, authority: Authority, folder: Path) -> bool:
-    """Run the case of every control with its build."""
-
-    async def run(broken: World, control: Control) -> tuple[bool, object]:
-        outcome = await run_either(broken, authority, control.case)
-        return control.shows_in(outcome), outcome
-
-    return await are_controls_caught(world, folder, Control, broken_sources, run)
-
-
 def figures_of(outcomes: Sequence[DeliveryOutcome]) -> dict[str, object]:
     """Count the results of a run."""
-    counted = Counter(violation for outcome in outcomes for violation, _ in outcome.findings)
-    unreached = [each for each in outcomes if not each.is_reached]
     return {
         "cases": len(outcomes),
-        **{violation.value: counted[violation] for violation in DeliveryViolation},
+        **count_violations(outcomes, DeliveryViolation),
         "states": dict(Counter(each.state for each in outcomes)),
-        "not_reached": len(unreached),
-        "slowest_case_s": round(max(each.took_s for each in outcomes), 1),
-        "failing": [str(each.case) for each in outcomes if each.is_failed][:10],
+        "not_reached": sum(not each.is_reached for each in outcomes),
+        "slowest_case_s": slowest_s(outcomes),
+        "failing": name_failing(outcomes),
     }
+
+
+_CONSOLE: Final = ROOT / "console"
+_TABLE: Final = "src/features/discover/purchaseTable.test.ts"  # its control is one of its tests
+_RUN_S: Final = 300.0
+
+
+async def count_console_faults() -> tuple[int, list[str]]:
+    """Run the table; return how many tests it has, and those that fail.
+
+    Raises:
+        RunFailed: it could not be run.
+    """
+    command = ("node_modules/.bin/vitest", "run", _TABLE, "--reporter=json")
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=_CONSOLE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(_RUN_S):
+            output, _ = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        raise RunFailed("the console's table takes too long") from None
+    try:
+        (suite,) = json.loads(output)["testResults"]
+    except (ValueError, LookupError) as error:
+        raise RunFailed(
+            "the console's table could not be run: scripts/console builds it"
+        ) from error
+    tests = suite["assertionResults"]
+    return len(tests), [each["fullName"] for each in tests if each["status"] != "passed"]
 
 
 if __name__ == "__main__":

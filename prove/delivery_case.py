@@ -4,9 +4,8 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from hashlib import sha256
 from typing import Final, TypeVar
 
 import asyncpg
@@ -17,11 +16,13 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.local.certificates import Authority
 from farebox.local.gateway_settings import gateway_settings
-from prove.delivery_buyer import GatewayBuyer
+from prove.boundaries import number_of
+from prove.delivery_shop import GatewayBuyer
 from prove.delivery_upstream import NAME, ScriptedUpstream, UpstreamFault
-from prove.delivery_verdict import Evidence, Finding, judge_delivery
+from prove.delivery_verdict import DeliveryViolation, Evidence, judge_delivery
 from prove.environment import AMOUNT, Environment, Replica, open_environment
 from prove.interceptor import Boundary, ConnectionCut, CrashPoint, CrashTiming
+from prove.outcome import Outcome
 from prove.payment_check import group_by_payment, read_ledger
 from prove.world import NETWORK, World
 
@@ -29,7 +30,6 @@ T = TypeVar("T")
 SLUG: Final = "proof"
 WRAPPER_ID: Final = "wrp_proof"
 _NAMES: Final = ("a", "b")
-_NUMBERS: Final = 100_000
 _PREPARING: Final = (
     "sql prepare",
     "sql SELECT current_setting('jit')",
@@ -40,7 +40,7 @@ _SETTLED_WITHIN_S: Final = 60.0
 _LOOK_S: Final = 0.2
 
 
-class CallFault(StrEnum):
+class DeliveryFault(StrEnum):
     """What happens at a call of a replica to its database or its node."""
 
     KILL_BEFORE = "the replica is killed before it"
@@ -55,7 +55,7 @@ class DeliveryCase:
     seed: int
     number: int
     boundary: Boundary | None = None
-    call_fault: CallFault = CallFault.KILL_BEFORE
+    call_fault: DeliveryFault = DeliveryFault.KILL_BEFORE
     upstream: tuple[UpstreamFault, ...] = ()
     method: str = "GET"
     replicas: int = 1
@@ -73,25 +73,7 @@ class DeliveryCase:
         return f"SEED={self.seed} CASE={self.number}: {faults}; {', '.join(conditions)}"
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryOutcome:
-    """The result of a case."""
-
-    case: object  # of either kind
-    is_reached: bool
-    state: str
-    findings: list[Finding] = field(default_factory=list)
-    answers: list[str] = field(default_factory=list)
-    took_s: float = 0.0
-
-    @property
-    def is_failed(self) -> bool:
-        """Whether a rule was violated."""
-        return bool(self.findings)
-
-    def __str__(self) -> str:
-        why = "; ".join(f"{violation}: {why}" for violation, why in self.findings)
-        return f"{self.case} -> {self.state}, answers {self.answers}: {why or 'no violation'}"
+DeliveryOutcome = Outcome[object, DeliveryViolation]  # of a case of any kind
 
 
 class LostAnswer:
@@ -117,14 +99,14 @@ class LostAnswer:
 def sweep(boundaries: Sequence[Boundary]) -> list[DeliveryCase]:
     """Plan every call with every fault, and every fault of the upstream: the cases of seed 1."""
     calls = [
-        DeliveryCase(1, _number(boundary, fault), boundary, fault)
+        DeliveryCase(1, number_of(boundary, fault), boundary, fault)
         for boundary in boundaries
-        for fault in CallFault
+        for fault in DeliveryFault
     ]
     upstreams = [
         DeliveryCase(
-            1, _number(fault, method, is_long, leaves), None, CallFault.LOST, (fault,), method,
-            is_long=is_long, leaves=leaves,
+            1, number_of(fault, method, is_long, leaves), call_fault=DeliveryFault.LOST,
+            upstream=(fault,), method=method, is_long=is_long, leaves=leaves,
         )
         for fault in UpstreamFault
         for method in ("GET", "POST")
@@ -148,9 +130,9 @@ def _draw_case(boundary: Boundary, seed: int) -> DeliveryCase:
     replicas = rng.choice((1, 2))
     return DeliveryCase(
         seed,
-        _number(boundary),
+        number_of(boundary),
         boundary,
-        rng.choice(list(CallFault)),
+        rng.choice(list(DeliveryFault)),
         tuple(rng.choice(list(UpstreamFault)) for _ in range(rng.choice((0, 0, 1, 2)))),
         rng.choice(("GET", "POST")),
         replicas=replicas,
@@ -158,12 +140,6 @@ def _draw_case(boundary: Boundary, seed: int) -> DeliveryCase:
         is_long=rng.random() < 0.3,
         leaves=rng.random() < 0.2,
     )
-
-
-def _number(*parts: object) -> int:
-    """Derive a case number that does not depend on the other cases."""
-    text = " ".join(map(str, parts))
-    return int(sha256(text.encode()).hexdigest(), 16) % _NUMBERS
 
 
 @asynccontextmanager
@@ -182,6 +158,7 @@ async def open_gateway(
             **gateway_settings(authority, NAME, upstream.port),
         }
         async with open_environment(world, settings) as environment:
+            upstream.kill = environment.kill_first
             await insert_wrapper(environment, limits, price)
             yield environment
 
@@ -209,16 +186,9 @@ async def run_case(world: World, authority: Authority, case: DeliveryCase) -> De
     """Run one case."""
     loop = asyncio.get_running_loop()
     began = loop.time()
-    opened: list[Environment] = []
-
-    async def kill_all() -> None:
-        for replica in opened[0].running[:1]:
-            await replica.kill()
-
-    upstream = ScriptedUpstream(list(case.upstream), kill_all, is_long=case.is_long)
+    upstream = ScriptedUpstream(list(case.upstream), is_long=case.is_long)
     limits = WrapperLimits(timeout_s=2)
     async with open_gateway(world, authority, upstream, limits=limits) as environment:
-        opened.append(environment)
         replicas = [await environment.start(name) for name in _NAMES[: case.replicas]]
         reached = _set_fault(environment, case, replicas)
         buyer = GatewayBuyer(environment, await environment.payment(), SLUG, case.method)
@@ -241,12 +211,12 @@ async def run_case(world: World, authority: Authority, case: DeliveryCase) -> De
             must_deliver=not case.leaves and case.method == "GET",
         )
         return DeliveryOutcome(
-            case,
-            reached(),
-            "gone" if row is None else row["state"],
-            judge_delivery(evidence),
-            [str(each) for each in buyer.answers],
-            loop.time() - began,
+            case=case,
+            is_reached=reached(),
+            state="gone" if row is None else row["state"],
+            findings=judge_delivery(evidence),
+            answers=[str(each) for each in buyer.answers],
+            took_s=loop.time() - began,
         )
 
 
@@ -268,12 +238,12 @@ def _set_fault(
         replica.interceptor.start_counting()
     if case.boundary is None:
         return lambda: True
-    if case.call_fault is CallFault.LOST:
+    if case.call_fault is DeliveryFault.LOST:
         lost = LostAnswer(case.boundary)
         for replica in replicas:
             replica.interceptor.call_fault = lost
         return lambda: lost.is_reached
-    is_before = case.call_fault is CallFault.KILL_BEFORE
+    is_before = case.call_fault is DeliveryFault.KILL_BEFORE
     timing = CrashTiming.BEFORE if is_before else CrashTiming.AFTER
     crash = CrashPoint(case.boundary, timing, environment.kill)
     for replica in replicas:
@@ -308,12 +278,8 @@ async def _wait_until_settled(
 
 async def record_purchase(world: World, authority: Authority) -> list[Boundary]:
     """Buy once without faults; return the calls in order."""
-
-    async def nothing() -> None:
-        return
-
-    upstream = ScriptedUpstream([], nothing)
-    async with open_gateway(world, authority, upstream, limits=WrapperLimits()) as environment:
+    upstream, limits = ScriptedUpstream(), WrapperLimits()
+    async with open_gateway(world, authority, upstream, limits=limits) as environment:
         replica = await environment.start("a")
         replica.interceptor.start_counting()
         buyer = GatewayBuyer(environment, await environment.payment(), SLUG, "GET")

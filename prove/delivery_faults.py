@@ -7,9 +7,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from prove.ask_node import read_newest
 from prove.environment import Environment
 from prove.interceptor import Boundary, ConnectionCut
-from prove.run_envelopes import read_newest, read_run_envelope
+from prove.run_envelopes import read_run_envelope
 
 T = TypeVar("T")
 _LATE_S: Final = 0.5

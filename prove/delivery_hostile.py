@@ -11,14 +11,13 @@ from typing import Final
 from farebox.gateway.wrapper import WrapperLimits
 from farebox.kernel.amounts import BaseUnits
 from farebox.local.certificates import Authority
-from farebox.x402.reasons import Reason
 from prove.delivery_case import SLUG, DeliveryOutcome, keep_serving, open_gateway
 from prove.delivery_faults import ContradictingNode, Outage, SendPolicy, read_late
-from prove.delivery_judge import judge_shop, read_evidence
-from prove.delivery_payments import PaymentMaker, ShopPayment
+from prove.delivery_payments import PaymentMaker
 from prove.delivery_shop import BUYER, THIEF, Shop
 from prove.delivery_upstream import ScriptedUpstream, UpstreamFault
-from prove.environment import AMOUNT, Environment
+from prove.delivery_verdict import judge_shop, read_evidence
+from prove.environment import AMOUNT
 from prove.world import World
 
 _NAMES: Final = ("a", "b")
@@ -70,7 +69,7 @@ class HostileKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class HostileCase:
+class ShopCase:
     """A kind, and the seed of everything that is random in it."""
 
     seed: int
@@ -96,31 +95,23 @@ class HostileCase:
 _NUMBERS: Final = 200_000  # above those of the other cases of the proof
 
 
-def draw_hostile(seed: int) -> list[HostileCase]:
+def draw_hostile(seed: int) -> list[ShopCase]:
     """Plan every kind once."""
     return [
-        HostileCase(seed, _NUMBERS + number, kind, replicas=1 + (seed + number) % 2)
+        ShopCase(seed, _NUMBERS + number, kind, replicas=1 + (seed + number) % 2)
         for number, kind in enumerate(HostileKind)
     ]
 
 
-async def run_hostile(world: World, authority: Authority, case: HostileCase) -> DeliveryOutcome:
+async def run_hostile(world: World, authority: Authority, case: ShopCase) -> DeliveryOutcome:
     """Run one hostile case."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     rng = random.Random(f"hostile {case.seed} {case.kind}")
-
-    opened: list[Environment] = []
-
-    async def kill() -> None:
-        for replica in opened[0].running[:1]:
-            await replica.kill()
-
-    upstream = ScriptedUpstream([], kill)
+    upstream = ScriptedUpstream()
     async with open_gateway(
         world, authority, upstream, limits=case.limits, price=case.price
     ) as environment:
-        opened.append(environment)
         replicas = [await environment.start(name) for name in _NAMES[: case.replicas]]
         payments = PaymentMaker(environment, rng)
         shop = Shop(environment, upstream, replicas, SLUG, rng, payments)
@@ -132,8 +123,7 @@ async def run_hostile(world: World, authority: Authority, case: HostileCase) -> 
         evidence = await read_evidence(shop)
         states = sorted({str(row["state"]) for row in evidence.rows.values()}) or ["gone"]
         return DeliveryOutcome(
-            case,
-            is_reached=True,
+            case=case,
             state="+".join(states),
             findings=judge_shop(evidence),
             answers=[str(ask) for ask in shop.asks[-4:]],
@@ -141,7 +131,7 @@ async def run_hostile(world: World, authority: Authority, case: HostileCase) -> 
         )
 
 
-async def _play_two_prices(shop: Shop, case: HostileCase) -> None:
+async def _play_two_prices(shop: Shop, case: ShopCase) -> None:
     """One buyer presents a proper payment and a cheap one with its nonce, in every order."""
     for pair in range(_PAIRS):
         payer = shop.payments.take_payer()
@@ -165,7 +155,7 @@ async def _play_two_prices(shop: Shop, case: HostileCase) -> None:
         await asked
 
 
-async def _play_landed_before(shop: Shop, case: HostileCase) -> None:
+async def _play_landed_before(shop: Shop, case: ShopCase) -> None:
     payment = await shop.payments.sign(BUYER)
     await shop.payments.land_elsewhere(payment)
     await shop.environment.devnet.close()
@@ -178,13 +168,13 @@ async def _play_landed_before(shop: Shop, case: HostileCase) -> None:
         await shop.ask(THIEF, stolen, replica=replica)
 
 
-async def _play_landed_during(shop: Shop, case: HostileCase) -> None:
+async def _play_landed_during(shop: Shop, case: ShopCase) -> None:
     """The buyer's envelope is lost, and a stranger lands its authorization."""
     environment = shop.environment
     await environment.devnet.fault({"kind": "out_of_sync"}, methods=("sendTransaction",), count=1)
     payment = await shop.payments.sign(BUYER)
     buying = asyncio.create_task(shop.buy(payment))
-    await _wait_for_settlement(shop, payment)
+    await shop.wait_until_sent(payment)
     await environment.devnet.jump(2)  # close times are in whole seconds: past that of the claim
     await shop.payments.land_elsewhere(payment)
     await environment.ledger_closer.expire_sent()
@@ -193,19 +183,7 @@ async def _play_landed_during(shop: Shop, case: HostileCase) -> None:
     await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
 
 
-async def _wait_for_settlement(shop: Shop, payment: ShopPayment) -> None:
-    """Wait until the envelope of the payment was sent."""
-    until = asyncio.get_running_loop().time() + 10
-    while asyncio.get_running_loop().time() < until:
-        rows = await shop.environment.query(
-            "SELECT state FROM settlements WHERE payer = $1 AND nonce = $2", *payment.identity
-        )
-        if rows and rows[0]["state"] in ("sending", "submitted"):
-            return
-        await asyncio.sleep(0.02)
-
-
-async def _play_landed_after(shop: Shop, case: HostileCase) -> None:
+async def _play_landed_after(shop: Shop, case: ShopCase) -> None:
     """A stranger asks with what the ledger shows, before and after the buyer has its response."""
     fails = case.seed % 2 == 0
     shop.upstream.faults.extend([UpstreamFault.STATUS] * (2 if fails else 0))
@@ -217,12 +195,12 @@ async def _play_landed_after(shop: Shop, case: HostileCase) -> None:
     await shop.ask(THIEF, shop.payments.rewrap(payment, THIEF))
 
 
-async def _play_settled_by_stranger(shop: Shop, case: HostileCase) -> None:
+async def _play_settled_by_stranger(shop: Shop, case: ShopCase) -> None:
     """The payment lands after its buyer was told so, or while it waits, and a stranger is first."""
     shop.environment.ledger_closer.pause()
     payment = await shop.payments.sign(BUYER, has_identifier=case.seed % 2 == 0)
     asked = asyncio.create_task(shop.ask(BUYER, payment))
-    await _wait_for_settlement(shop, payment)
+    await shop.wait_until_sent(payment)
     if case.seed % 3 != 2:
         await asked
     await shop.environment.devnet.close()
@@ -233,7 +211,7 @@ async def _play_settled_by_stranger(shop: Shop, case: HostileCase) -> None:
     shop.stolen += sum(took) + await shop.settle(payment.settle_body)
 
 
-async def _play_rebuilt(shop: Shop, case: HostileCase) -> None:
+async def _play_rebuilt(shop: Shop, case: ShopCase) -> None:
     """All of a payment without an identifier is public: its bytes can be built again."""
     plain = await shop.payments.sign(BUYER, has_identifier=False)
     private = await shop.payments.sign(BUYER)
@@ -247,7 +225,7 @@ async def _play_rebuilt(shop: Shop, case: HostileCase) -> None:
     await shop.buy(private)
 
 
-async def _play_leaves(shop: Shop, case: HostileCase) -> None:
+async def _play_leaves(shop: Shop, case: ShopCase) -> None:
     """Buyers leave before the call, while it lasts, and after some bytes of the response."""
     for number in range(_LEAVERS):
         await _leave_once(shop, number, size=shop.rng.choice(_SIZES))
@@ -280,7 +258,7 @@ async def _leave_once(shop: Shop, number: int, *, size: int, after: int | None =
         shop.honest.append((payment, target))
 
 
-async def _play_stream_left(shop: Shop, case: HostileCase) -> None:
+async def _play_stream_left(shop: Shop, case: ShopCase) -> None:
     """Buyers read a part of an event stream; who got no event gets the stream again."""
     for number, events in enumerate((1, 1, 8, 8)):
         payment = await shop.payments.sign(BUYER)
@@ -297,7 +275,7 @@ def _has_read(awaited: bytes, seen: bytes) -> bool:
     return awaited in seen
 
 
-async def _play_statuses(shop: Shop, case: HostileCase) -> None:
+async def _play_statuses(shop: Shop, case: ShopCase) -> None:
     """Every status is delivered, or answered 502 with the receipt and tried again."""
     later = [each for each in range(200, 600) if each not in _FIRST_STATUSES]
     share = later[(case.seed - 2) * _STATUSES_EACH :][:_STATUSES_EACH]
@@ -318,10 +296,10 @@ async def _play_statuses(shop: Shop, case: HostileCase) -> None:
         await asyncio.gather(*(buy(first + n, each) for n, each in enumerate(group)))
 
 
-async def _play_undecidable(shop: Shop, case: HostileCase) -> None:
+async def _play_undecidable(shop: Shop, case: ShopCase) -> None:
     """A hundred old rows cannot be decided; the payment of a dead process is resolved."""
     environment = shop.environment
-    await insert_undecidable(environment, _UNDECIDABLE)
+    await shop.insert_undecidable(_UNDECIDABLE)
     shop.upstream.faults.append(UpstreamFault.KILL)
     payment = await shop.payments.sign(BUYER)
     await shop.ask(BUYER, payment)
@@ -334,32 +312,7 @@ async def _play_undecidable(shop: Shop, case: HostileCase) -> None:
     shop.released = _UNDECIDABLE - len(deleted)
 
 
-async def insert_undecidable(environment: Environment, count: int) -> None:
-    """Insert reserved payments whose settlement has no outcome that can be proven."""
-    await environment.query(
-        """
-        WITH numbers AS (SELECT generate_series(1, $1) AS n), settled AS (
-            INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
-                asset, amount, pay_to, expires_at_ledger, max_timeout_s, budget_owner, state,
-                reason, finished_at, tx_hash, envelope, source, source_sequence, max_time,
-                fee_limit, sent_after_ledger)
-            SELECT 'stellar:testnet', 'G' || n, n, gen_random_uuid(), sha256(n::text::bytea),
-                now() - interval '1 day', 'C', 1, 'G', 1, 60, 'shared', 'unproven',
-                $2, now() - interval '1 day', sha256(('t' || n)::bytea), '\\x00',
-                'GS' || n, 1, now() - interval '1 day', 100, 1 FROM numbers)
-        INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug, binding,
-            request_digest, method, path, asset, amount, pay_to, state, minute, month, reserved_at)
-        SELECT 'stellar:testnet', 'G' || n, n, 'wrp_none', 'user_p', 'undecidable',
-            sha256(n::text::bytea), sha256(n::text::bytea), 'GET', '/', 'C', 1, 'G', 'reserved',
-            date_trunc('minute', now()), date_trunc('month', now(), 'UTC'),
-            now() - interval '1 day' FROM numbers
-        """,
-        count,
-        Reason.OUTCOME_UNPROVEN.value,
-    )
-
-
-async def _play_read_late(shop: Shop, case: HostileCase) -> None:
+async def _play_read_late(shop: Shop, case: ShopCase) -> None:
     """Buy responses in small chunks; their upstream leaves before the service reads the last."""
     for replica in shop.replicas:
         replica.interceptor.start_counting()
@@ -373,7 +326,7 @@ async def _play_read_late(shop: Shop, case: HostileCase) -> None:
     await asyncio.gather(*(buy(tokens) for tokens in _TOKENS))
 
 
-async def _play_outage(shop: Shop, case: HostileCase) -> None:
+async def _play_outage(shop: Shop, case: ShopCase) -> None:
     """The node goes away while the payment is under way, and an hour of its time passes."""
     environment, outage, shop.may_fail = shop.environment, Outage(), True
     lands = case.seed % 2 == 0
@@ -383,7 +336,7 @@ async def _play_outage(shop: Shop, case: HostileCase) -> None:
         )
     payment = await shop.payments.sign(BUYER)
     asked = asyncio.create_task(shop.ask(BUYER, payment))
-    await _wait_for_settlement(shop, payment)
+    await shop.wait_until_sent(payment)
     for replica in shop.replicas:
         replica.interceptor.start_counting()
         replica.interceptor.call_fault = outage
@@ -396,7 +349,7 @@ async def _play_outage(shop: Shop, case: HostileCase) -> None:
     await shop.buy(payment)
 
 
-async def _play_envelopes(shop: Shop, case: HostileCase) -> None:
+async def _play_envelopes(shop: Shop, case: ShopCase) -> None:
     """Envelopes of one sequence are taken, forgotten and refused; one of them may land."""
     policies = [shop.rng.choice(list(SendPolicy)) for _ in range(_SENDS)]
     policies[case.seed % _SENDS] = SendPolicy.DENIES
@@ -407,14 +360,14 @@ async def _play_envelopes(shop: Shop, case: HostileCase) -> None:
     shop.environment.ledger_closer.pause()
     payment = await shop.payments.sign(BUYER)
     asked = asyncio.create_task(shop.ask(BUYER, payment))
-    await _wait_for_settlement(shop, payment)
+    await shop.wait_until_sent(payment)
     await asyncio.sleep(shop.rng.random() * 2)
     await shop.environment.ledger_closer.speed_up()
     await asked
     await shop.buy(payment)
 
 
-Play = Callable[[Shop, HostileCase], Awaitable[None]]
+Play = Callable[[Shop, ShopCase], Awaitable[None]]
 _PLAYS: Final[dict[HostileKind, Play]] = {
     HostileKind.TWO_PRICES: _play_two_prices,
     HostileKind.LANDED_BEFORE: _play_landed_before,

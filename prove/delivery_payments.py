@@ -5,7 +5,7 @@ import contextlib
 import json
 import random
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from stellar_sdk import Account, InvokeHostFunction, Keypair, TransactionBuilder, xdr
 from stellar_sdk.auth import authorize_entry
@@ -18,9 +18,8 @@ from farebox.local.devnet import Party
 from farebox.local.faults import LocalFault
 from farebox.stellar.entry_writer import draw_nonce
 from farebox.x402.payment import PaymentTerms
-from prove.environment import AMOUNT, Environment, requirements_of
-from prove.run_envelopes import read_newest
-from prove.stranger import land_operation
+from prove.ask_node import land_operation, read_newest
+from prove.environment import AMOUNT, Environment, payload_of
 from prove.world import NETWORK
 
 LIFE_LEDGERS: Final = 700  # ledgers close fast, and no authorization may expire
@@ -166,14 +165,6 @@ def write_envelope(
 
 def header_of(terms: PaymentTerms, envelope: str, identifier: str | None) -> str:
     """Return the value of `PAYMENT-SIGNATURE`."""
-    requirements = requirements_of(terms)
-    payload: dict[str, Any] = {
-        "x402Version": 2,
-        "accepted": requirements,
-        "payload": {"transaction": envelope},
-    }
-    if identifier is not None:
-        payload["extensions"] = {
-            "payment-identifier": {"info": {"required": False, "id": identifier}}
-        }
-    return base64.b64encode(json.dumps(payload).encode()).decode()
+    named = {"payment-identifier": {"info": {"required": False, "id": identifier}}}
+    extra = {} if identifier is None else {"extensions": named}
+    return base64.b64encode(json.dumps(payload_of(terms, envelope, extra)).encode()).decode()

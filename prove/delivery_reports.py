@@ -6,9 +6,7 @@ while the payment has landed or can land; and never that it was paid where it wa
 """
 
 import asyncio
-import base64
 import itertools
-import json
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
@@ -18,9 +16,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 from unittest.mock import patch
-
-from aiohttp import web
-from stellar_sdk import InvokeHostFunction, Keypair, TransactionEnvelope
 
 from farebox.buyer.choose import BuyerPreferences
 from farebox.buyer.offer import Offer, Option
@@ -44,25 +39,22 @@ from farebox.buyer.signed_payment import SignedPayment
 from farebox.buyer.wallet import Wallet
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
-from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.mcp.call_response import CallOutcome, NextAction
 from farebox.mcp.call_target import listing_key
 from farebox.stellar.authorization_use import AuthorizationUse
 from farebox.stellar.rpc_http import HttpSorobanRpc
+from prove.ask_node import read_newest
 from prove.delivery_case import DeliveryOutcome
+from prove.delivery_seller import LIFE_S, Form, PaymentFate, ReceiptKind, ReportCase, ScriptedSeller
 from prove.delivery_verdict import DeliveryViolation
-from prove.environment import AMOUNT, Environment, Replica, open_environment
+from prove.environment import Environment, Replica, open_environment
+from prove.outcome import findings_of
 from prove.payment_check import group_by_payment, read_ledger
-from prove.run_envelopes import read_newest
-from prove.stranger import land_operation
 from prove.world import NETWORK, World
 from testing.listing_row import list_resource
 from testing.machine import RunFailed
 
-_LIFE_S: Final = 3600
-_EXPIRES_S: Final = 60  # of an authorization that expires before the answer
-_EXPIRED_LEDGERS: Final = 40
 _ALL_STATUSES: Final = (
     *(200, 201, 202, 204, 301, 302, 304, 307),
     *(*range(400, 432), 451, *range(500, 512), 520, 524, 599),
@@ -70,58 +62,7 @@ _ALL_STATUSES: Final = (
 _ANSWERS: Final = 9  # of a batch
 _REFUSED, _FAILED = 400, 500
 _ANSWER_S: Final = 20.0
-_WITHOUT_BODY: Final = (204, 304)
-_PAGE: Final = b"<html><body><h1>Forbidden</h1></body></html>"
-_NOTHING_SENT: Final = b'{"error": {"code": "not_sent", "message": "Nothing was sent."}}'
 _CLOCKS_S: Final = (-86_400, -180, 0, 180, 86_400)
-
-
-class PaymentFate(StrEnum):
-    """What the seller lets happen to the payment before it answers."""
-
-    LANDED = "landed"
-    OPEN = "may land yet"
-    EXPIRED = "expired unused"
-
-
-class ReceiptKind(StrEnum):
-    """The receipt in the seller's answer."""
-
-    NONE = "none"
-    TRUE = "of the transaction"
-    MADE_UP = "of a made-up transaction"
-    OTHER_NETWORK = "of another network"
-    FAILED = "of a failure"
-    PENDING = "of a pending settlement"
-    DUPLICATE = "of a duplicate"
-    GARBAGE = "that is no receipt"
-
-
-class Shape(StrEnum):
-    """The rest of the seller's answer."""
-
-    JSON = "JSON that says that nothing was sent"
-    HTML = "a proxy's page"
-    OFFER = "a new offer"
-    CUT = "cut off"
-
-
-@dataclass(frozen=True, slots=True)
-class ReportCase:
-    """One answer of a seller, and the buyer's clock."""
-
-    number: int
-    status: int
-    settled: PaymentFate
-    receipt: ReceiptKind
-    shape: Shape
-    clock_s: int
-
-    def __str__(self) -> str:
-        return (
-            f"answer {self.number}: {self.status}, {self.receipt} receipt, {self.shape}; the "
-            f"payment is {self.settled}, the clock is {self.clock_s} s off"
-        )
 
 
 class Report(StrEnum):
@@ -154,130 +95,11 @@ class ReportBatch:
                 start + n,
                 *turns[(start + n) % len(turns)],
                 rng.choice(list(ReceiptKind)),
-                rng.choice(list(Shape)),
+                rng.choice(list(Form)),
                 rng.choice(_CLOCKS_S),
             )
             for n in range(_ANSWERS)
         ]
-
-
-class ScriptedSeller:
-    """Sells over plain HTTP on the loopback, and answers payments as the present case says."""
-
-    def __init__(self, environment: Environment, asset: str, pay_to: str) -> None:
-        self._environment, self._asset, self._pay_to = environment, asset, pay_to
-        self.case: ReportCase | None = None
-        self.url = ""
-
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
-        """Serve inside this context."""
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", self._serve)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/item"
-        try:
-            yield
-        finally:
-            await runner.cleanup()
-
-    def offer(self, *, life_s: int = _LIFE_S) -> dict[str, Any]:
-        """Return the seller's PaymentRequired."""
-        terms = {
-            "scheme": "exact",
-            "network": NETWORK.value,
-            "asset": self._asset,
-            "amount": str(AMOUNT),
-            "payTo": self._pay_to,
-            "maxTimeoutSeconds": life_s,
-            "extra": {"areFeesSponsored": True},
-        }
-        return {
-            "x402Version": 2,
-            "error": "Payment required",
-            "resource": {"url": self.url, "description": "an item", "mimeType": "text/plain"},
-            "accepts": [terms],
-        }
-
-    async def _serve(self, request: web.Request) -> web.StreamResponse:
-        case = self.case
-        header = request.headers.get("PAYMENT-SIGNATURE")
-        if case is None or header is None:
-            life_s = _EXPIRES_S if case and case.settled is PaymentFate.EXPIRED else _LIFE_S
-            return web.json_response(
-                {}, status=402, headers={"PAYMENT-REQUIRED": _encode(self.offer(life_s=life_s))}
-            )
-        tx_hash = await self._settle(case, header)
-        return await self._answer(request, case, tx_hash)
-
-    async def _settle(self, case: ReportCase, header: str) -> str:
-        """Let the payment land or not; return the hash of its transaction."""
-        payload = json.loads(base64.b64decode(header))
-        envelope = TransactionEnvelope.from_xdr(
-            payload["payload"]["transaction"], NETWORK.passphrase
-        )
-        (operation,) = envelope.transaction.operations
-        if not isinstance(operation, InvokeHostFunction):
-            raise TypeError(operation)
-        devnet, tx_hash = self._environment.devnet, ""
-        if case.settled is PaymentFate.LANDED:
-            stranger = self._environment.world.prepared.scene.payers[-1]
-            key = Keypair.from_secret(stranger.secret.reveal())
-            tx_hash = await land_operation(self._environment, operation, key)
-        count = _EXPIRED_LEDGERS if case.settled is PaymentFate.EXPIRED else 1
-        await devnet.close(count)
-        return tx_hash
-
-    async def _answer(
-        self, request: web.Request, case: ReportCase, tx_hash: str
-    ) -> web.StreamResponse:
-        headers = {}
-        receipt = _receipt_of(case.receipt, tx_hash)
-        if receipt is not None:
-            headers["PAYMENT-RESPONSE"] = receipt
-        if case.shape is Shape.OFFER:
-            headers["PAYMENT-REQUIRED"] = _encode(self.offer())
-        if case.shape is Shape.CUT:
-            headers["Content-Length"] = "1000"
-            response = web.StreamResponse(status=case.status, headers=headers)
-            await response.prepare(request)
-            if request.transport is not None:
-                request.transport.abort()
-            return response
-        kind = "text/html" if case.shape is Shape.HTML else "application/json"
-        body = _PAGE if case.shape is Shape.HTML else _NOTHING_SENT
-        headers["Content-Type"] = kind
-        return web.Response(
-            status=case.status, body=b"" if case.status in _WITHOUT_BODY else body, headers=headers
-        )
-
-
-def _receipt_of(receipt: ReceiptKind, tx_hash: str) -> str | None:
-    made_up, network = "ab" * 32, NETWORK.value
-    failure = {"success": False, "transaction": "", "network": network}
-    match receipt:
-        case ReceiptKind.NONE:
-            return None
-        case ReceiptKind.TRUE | ReceiptKind.MADE_UP:
-            named = tx_hash if receipt is ReceiptKind.TRUE and tx_hash else made_up
-            return _encode({"success": True, "transaction": named, "network": network})
-        case ReceiptKind.OTHER_NETWORK:
-            other = Network.PUBNET.value
-            return _encode({"success": True, "transaction": tx_hash or made_up, "network": other})
-        case ReceiptKind.FAILED:
-            return _encode(failure | {"errorReason": "invalid_exact_stellar_signature_expired"})
-        case ReceiptKind.PENDING:
-            return _encode(failure | {"errorReason": "settlement_pending", "transaction": made_up})
-        case ReceiptKind.DUPLICATE:
-            return _encode(failure | {"errorReason": "duplicate_settlement"})
-        case ReceiptKind.GARBAGE:
-            return "%%% no receipt"
-
-
-def _encode(value: object) -> str:
-    return base64.b64encode(json.dumps(value).encode()).decode()
 
 
 class ShiftedClock(SystemClock):
@@ -314,7 +136,7 @@ class ReportDesk:
     replica: Replica
     seller: ScriptedSeller
     asset: Address
-    findings: list[str]
+    wrong: list[str]
     reports: Counter[str]
     _turns: int = 0
 
@@ -328,7 +150,7 @@ class ReportDesk:
             self.reports[f"{buyer}: {report}"] += 1
             why = _fault_of(report, is_landed=is_landed, can_land=can_land)
             if why:
-                self.findings.append(f"{buyer} says {report!s} and {why}: {case}")
+                self.wrong.append(f"{buyer} says {report!s} and {why}: {case}")
 
     async def _pay(self, case: ReportCase) -> tuple[SignedPayment, Report]:
         approver = _Approver()
@@ -347,7 +169,7 @@ class ReportDesk:
                 client,
                 {NETWORK: node},
                 wait_s=0.0,
-                max_life_s=_LIFE_S,
+                max_life_s=LIFE_S,
                 clock=ShiftedClock(case.clock_s),
             )
             wanted = BuyerPreferences((NETWORK,), asset=self.asset)
@@ -466,8 +288,13 @@ async def run_reports(world: World, batch: ReportBatch) -> DeliveryOutcome:
             for case in batch.draw():
                 await desk.play(case)
     said = ", ".join(f"{what}: {count}" for what, count in sorted(desk.reports.items()))
-    findings = [(DeliveryViolation.TOLD_WRONG, why) for why in desk.findings]
-    return DeliveryOutcome(batch, True, "reported", findings, [said], loop.time() - began)
+    return DeliveryOutcome(
+        case=batch,
+        state="reported",
+        findings=findings_of({DeliveryViolation.TOLD_WRONG: desk.wrong}),
+        answers=[said],
+        took_s=loop.time() - began,
+    )
 
 
 def _believe(

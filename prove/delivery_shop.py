@@ -1,10 +1,11 @@
-"""The shop of a hostile case: one wrapper on one or two replicas, and everybody who asks it."""
+"""Who buys: the buyer of a case with one payment, and all who ask the shop of a hostile case."""
 
 import asyncio
 import base64
 import contextlib
 import json
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -12,14 +13,107 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from prove.delivery_buyer import BuyerAnswer
+from farebox.x402.reasons import Reason
+from prove.caller import repeat_until_final
 from prove.delivery_payments import PaymentMaker, ShopPayment
 from prove.delivery_upstream import ScriptedUpstream
-from prove.environment import Environment, Replica
+from prove.environment import Environment, Replica, SignedPayment
+
+_GOODS: Final = re.compile(rb"response ([0-9]+) ")  # in every body of the scripted upstream
+_ANSWER_S: Final = 40.0
+_AGAIN: Final = (0, 429, 502, 503, 504)
+
+
+@dataclass(frozen=True, slots=True)
+class BuyerAnswer:
+    """A response of the gateway; status 0 when the connection broke before its end."""
+
+    status: int
+    body: bytes = b""
+    receipt: dict[str, Any] | None = None
+    has_offer: bool = False
+
+    @property
+    def attempts_left(self) -> int | None:
+        """How many attempts the response says are left; None where it says nothing."""
+        try:
+            return int(json.loads(self.body)["error"]["details"]["attemptsLeft"])
+        except (ValueError, LookupError, TypeError):
+            return None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the buyer need not repeat its request."""
+        return self.status not in _AGAIN or self.attempts_left == 0
+
+    @property
+    def goods(self) -> set[int]:
+        """The numbers of the upstream's responses in it."""
+        return {int(number) for number in _GOODS.findall(self.body)}
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether it proves the payment."""
+        return self.receipt is not None and self.receipt.get("success") is True
+
+    def __str__(self) -> str:
+        if self.status == 0:
+            return "cut off"
+        return f"{self.status}{' with a receipt' if self.receipt else ''} {self.body[:60]!r}"
+
+
+@dataclass(slots=True)
+class GatewayBuyer:
+    """Sends one request with one payment and keeps every answer in order."""
+
+    environment: Environment
+    payment: SignedPayment
+    slug: str
+    method: str
+    answers: list[BuyerAnswer] = field(default_factory=list)
+
+    async def ask(self, replica: Replica) -> BuyerAnswer:
+        """Send the request to a replica once."""
+        url = f"{replica.url}/gateway/{self.slug}/item?n=1"
+        answer = await ask_gateway(self.environment, self.method, url, payment_header(self.payment))
+        self.answers.append(answer)
+        return answer
+
+    async def repeat_until_final(self, *, until: float) -> bool:
+        """Repeat the request on live replicas until an answer is final; False when none was."""
+        return await repeat_until_final(self.environment, self.ask, until=until)
+
+
+async def ask_gateway(environment: Environment, method: str, url: str, payment: str) -> BuyerAnswer:
+    """Send a request with the value of `PAYMENT-SIGNATURE` and read the whole answer."""
+    try:
+        async with environment.web.request(
+            method,
+            url,
+            headers={"PAYMENT-SIGNATURE": payment},
+            data=b"{}" if method == "POST" else None,
+            timeout=aiohttp.ClientTimeout(total=_ANSWER_S),
+        ) as response:
+            body = await response.read()
+            receipt = response.headers.get("PAYMENT-RESPONSE")
+            return BuyerAnswer(
+                response.status,
+                body,
+                None if receipt is None else json.loads(base64.b64decode(receipt)),
+                "PAYMENT-REQUIRED" in response.headers,
+            )
+    except (aiohttp.ClientError, TimeoutError):
+        return BuyerAnswer(0)
+
+
+def payment_header(payment: SignedPayment) -> str:
+    """Return the value of `PAYMENT-SIGNATURE`."""
+    payload = json.loads(payment.body)["paymentPayload"]
+    return base64.b64encode(json.dumps(payload).encode()).decode()
+
 
 BUYER: Final = "buyer"
 THIEF: Final = "thief"
-_ANSWER_S: Final = 40.0
 _PAUSE_S: Final = 0.2
 _LOOK_S: Final = 0.2
 _NO_CONTENT: Final = 204
@@ -82,30 +176,9 @@ class Shop:
     ) -> BuyerAnswer:
         """Send a request with the payment and read the whole answer."""
         url = f"{(replica or self.pick()).url}/gateway/{self.slug}{target}"
-        answer = await self._send(method, url, payment)
+        answer = await ask_gateway(self.environment, method, url, payment.header)
         self.asks.append(Ask(actor, payment, answer, target))
         return answer
-
-    async def _send(self, method: str, url: str, payment: ShopPayment) -> BuyerAnswer:
-        timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
-        try:
-            async with self.environment.web.request(
-                method,
-                url,
-                headers={"PAYMENT-SIGNATURE": payment.header},
-                data=b"{}" if method == "POST" else None,
-                timeout=timeout,
-            ) as response:
-                body = await response.read()
-                receipt = response.headers.get("PAYMENT-RESPONSE")
-                return BuyerAnswer(
-                    response.status,
-                    body,
-                    None if receipt is None else json.loads(base64.b64decode(receipt)),
-                    "PAYMENT-REQUIRED" in response.headers,
-                )
-        except (aiohttp.ClientError, TimeoutError):
-            return BuyerAnswer(0)
 
     async def buy(
         self,
@@ -181,15 +254,6 @@ class Shop:
         async with self.environment.web.post(url, data=body, headers=headers) as response:
             return (await response.json()).get("success") is True
 
-    async def row_of(self, payment: ShopPayment) -> dict[str, Any] | None:
-        """Read the payment's row at the gateway."""
-        rows = await self.environment.query(
-            "SELECT state, attempts, attempt_until, tx_hash FROM gateway_payments"
-            " WHERE payer = $1 AND nonce = $2",
-            *payment.identity,
-        )
-        return dict(rows[0]) if rows else None
-
     async def wait_until_settled(self, *, within_s: float) -> bool:
         """Wait until no call and no loop has work of a payment before it; whether that came."""
         loop = asyncio.get_running_loop()
@@ -209,3 +273,39 @@ class Shop:
             self.slug,
         )
         return bool(row["open"] or row["in_progress"] or row["unfinished"])
+
+    async def wait_until_sent(self, payment: ShopPayment) -> None:
+        """Wait until the envelope of the payment was sent."""
+        until = asyncio.get_running_loop().time() + 10
+        while asyncio.get_running_loop().time() < until:
+            rows = await self.environment.query(
+                "SELECT state FROM settlements WHERE payer = $1 AND nonce = $2", *payment.identity
+            )
+            if rows and rows[0]["state"] in ("sending", "submitted"):
+                return
+            await asyncio.sleep(0.02)
+
+    async def insert_undecidable(self, count: int) -> None:
+        """Insert reserved payments whose settlement has no outcome that can be proven."""
+        await self.environment.query(
+            """
+            WITH numbers AS (SELECT generate_series(1, $1) AS n), settled AS (
+                INSERT INTO settlements (network, payer, nonce, claim_id, request_digest,
+                    claimed_at, asset, amount, pay_to, expires_at_ledger, max_timeout_s,
+                    budget_owner, state, reason, finished_at, tx_hash, envelope, source,
+                    source_sequence, max_time, fee_limit, sent_after_ledger)
+                SELECT 'stellar:testnet', 'G' || n, n, gen_random_uuid(), sha256(n::text::bytea),
+                    now() - interval '1 day', 'C', 1, 'G', 1, 60, 'shared', 'unproven',
+                    $2, now() - interval '1 day', sha256(('t' || n)::bytea), '\\x00',
+                    'GS' || n, 1, now() - interval '1 day', 100, 1 FROM numbers)
+            INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug, binding,
+                request_digest, method, path, asset, amount, pay_to, state, minute, month,
+                reserved_at)
+            SELECT 'stellar:testnet', 'G' || n, n, 'wrp_none', 'user_p', 'undecidable',
+                sha256(n::text::bytea), sha256(n::text::bytea), 'GET', '/', 'C', 1, 'G', 'reserved',
+                date_trunc('minute', now()), date_trunc('month', now(), 'UTC'),
+                now() - interval '1 day' FROM numbers
+            """,
+            count,
+            Reason.OUTCOME_UNPROVEN.value,
+        )

@@ -59,12 +59,16 @@ class Reached:
         return int(found[1]) if found else default
 
 
+async def _kill_nothing() -> None:
+    return
+
+
 @dataclass(slots=True)
 class ScriptedUpstream:
     """Responds with a body of its own to each request; the first ones meet `faults`."""
 
-    faults: list[UpstreamFault]
-    kill: Callable[[], Awaitable[None]]
+    faults: list[UpstreamFault] = field(default_factory=list)
+    kill: Callable[[], Awaitable[None]] = _kill_nothing
     is_long: bool = False
     takes_s: float = 0.0  # before each response
     at_once: int = 0

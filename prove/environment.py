@@ -167,6 +167,11 @@ class Environment:
                     return
             await asyncio.sleep(_LOOK_S)
 
+    async def kill_first(self) -> None:
+        """Kill the replica that has run for the longest time."""
+        for replica in self.running[:1]:
+            await replica.kill()
+
     async def kill(self, name: str) -> None:
         """Kill the replica of that name."""
         for replica in self.running:
@@ -237,14 +242,20 @@ def requirements_of(terms: PaymentTerms) -> dict[str, object]:
     }
 
 
-def _body(terms: PaymentTerms, envelope: str, extra: Mapping[str, object]) -> bytes:
-    requirements = requirements_of(terms)
-    payload = {
+def payload_of(
+    terms: PaymentTerms, envelope: str, extra: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the PaymentPayload of an envelope in base64, with more members."""
+    return {
         "x402Version": 2,
-        "accepted": requirements,
+        "accepted": requirements_of(terms),
         "payload": {"transaction": envelope},
         **extra,
     }
+
+
+def _body(terms: PaymentTerms, envelope: str, extra: Mapping[str, object]) -> bytes:
+    payload, requirements = payload_of(terms, envelope, extra), requirements_of(terms)
     return msgspec.json.encode(
         {"x402Version": 2, "paymentPayload": payload, "paymentRequirements": requirements}
     )
@@ -277,18 +288,9 @@ async def open_environment(
         ledger_closer = LedgerCloser(devnet)
         closing = asyncio.create_task(ledger_closer.run())
         environment = Environment(
-            world,
-            server,
-            folder,
-            devnet,
-            database,
-            ledger_closer,
-            web,
-            db,
-            stack,
-            settings or {},
-            make_interceptor,
-        )
+            world, server, folder, devnet, database, ledger_closer, web, db, stack,
+            settings or {}, make_interceptor,
+        )  # fmt: skip
         try:
             yield environment
         finally:

@@ -3,18 +3,15 @@
 SEEDS=5 for the whole proof, QUICK=1 for a minute and a half; SEED=n repeats one seed.
 """
 
-import os
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from prove.fork_server import ForkServer
-from prove.hostile_case import Case, Outcome, run_case
-from prove.hostile_control import unbounded_sources
+from prove.broken_build import Build, End
+from prove.hostile_case import HostileCase, HostileOutcome, run_case
 from prove.hostile_kinds import Hostility
-from prove.world import World, open_world
+from prove.run_cases import Control, Wanted, are_controls_caught, read_wanted
+from prove.world import open_world
 from testing.machine import say, scratch_folder, subfolder
 from testing.report import run_and_report
 
@@ -22,57 +19,42 @@ MEMORY_GROWTH_MB: Final = 100
 HEALTH_P95_MS: Final = 200
 OPEN_AFTER_S: Final = 30
 LOOP_STALL_MS: Final = 50
-CONTROL: Final = Case(
-    0,
-    connections=24,
-    seconds=12.0,
-    judged=1,
-    kinds=(Hostility.FIELDS, Hostility.DEAF),
-    stops_at_mb=300,
-)
 _SEEDS: Final = 5
+_MOST: Final = {  # of each figure
+    "honest_failed": 0,
+    "health_failed": 0,
+    "left_open": 0,
+    "memory_growth_mb": MEMORY_GROWTH_MB,
+    "health_p95_ms": HEALTH_P95_MS,
+    "open_after_s": OPEN_AFTER_S,
+    "loop_stall_ms_max": LOOP_STALL_MS,
+}
 
 
-def plan_cases(*, is_quick: bool) -> list[Case]:
+def plan_cases(wanted: Wanted) -> list[HostileCase]:
     """Plan one case for each seed."""
-    if "SEED" in os.environ:
-        seeds = [int(os.environ["SEED"])]
-    else:
-        seeds = list(range(1, 1 + int(os.environ.get("SEEDS", 1 if is_quick else _SEEDS))))
-    if is_quick:
-        return [Case(seed, connections=400, seconds=5.0, judged=28) for seed in seeds]
-    return [Case(seed, connections=2_000, seconds=20.0, judged=140) for seed in seeds]
+    connections, seconds, judged = (400, 5.0, 28) if wanted.is_quick else (2_000, 20.0, 140)
+    return [HostileCase(seed, connections, seconds, judged) for seed in wanted.played_seeds]
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the proof; return whether it holds, and its figures."""
+    wanted = read_wanted(is_quick, seeds=_SEEDS, named_by="SEED")
     outcomes = []
     with scratch_folder("fbx-prove-") as folder:
         async with open_world(subfolder(folder, "real")) as world:
-            for case in plan_cases(is_quick=is_quick):
+            for case in plan_cases(wanted):
                 outcomes.append(await run_case(world, case))
                 say(str(outcomes[-1]))
-            figures = figures_of(outcomes)
-            if "SEED" in os.environ:
-                return holds(figures), figures
-            figures["control_caught"] = is_caught(await run_control(world, folder))
-    return holds(figures) and figures["control_caught"] is True, figures
+            caught = wanted.is_replay or await are_controls_caught(
+                world, folder, [CONTROL], run_case
+            )
+    figures = figures_of(outcomes)
+    wanted.conclude(figures, (), is_caught=caught)
+    return holds(figures) and caught, figures
 
 
-async def run_control(world: World, folder: Path) -> Outcome:
-    """Run the build that must fail."""
-    async with ForkServer(unbounded_sources(subfolder(folder, "control"))) as unbounded:
-        outcome = await run_case(replace(world, fork_server=unbounded), CONTROL)
-    say(f"control: {outcome}")
-    return outcome
-
-
-def is_caught(control: Outcome) -> bool:
-    """Whether its memory grows and its loop is held up."""
-    return control.memory_growth_mb > MEMORY_GROWTH_MB and control.loop_stall_ms > LOOP_STALL_MS
-
-
-def figures_of(outcomes: Sequence[Outcome]) -> dict[str, object]:
+def figures_of(outcomes: Sequence[HostileOutcome]) -> dict[str, object]:
     """Return the worst figures of all outcomes, and the totals."""
     return {
         "honest_failed": sum(len(each.honest_failed) for each in outcomes),
@@ -91,21 +73,78 @@ def figures_of(outcomes: Sequence[Outcome]) -> dict[str, object]:
     }
 
 
-def holds(figures: dict[str, object]) -> bool:
+def holds(figures: Mapping[str, object]) -> bool:
     """Whether every figure is within its bound."""
+    return all(float(str(figures[key])) <= most for key, most in _MOST.items())
 
-    def most(key: str, bound: float) -> bool:
-        return float(str(figures[key])) <= bound
 
-    return (
-        most("honest_failed", 0)
-        and most("health_failed", 0)
-        and most("left_open", 0)
-        and most("memory_growth_mb", MEMORY_GROWTH_MB)
-        and most("health_p95_ms", HEALTH_P95_MS)
-        and most("open_after_s", OPEN_AFTER_S)
-        and most("loop_stall_ms_max", LOOP_STALL_MS)
+# uvicorn's protocol without limits, and patterns of any size compiled on the event loop
+_PROTOCOL: Final = """
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+
+class UnboundedHttpProtocol(HttpToolsProtocol):
+    open = None
+    hosts = None
+
+    def connection_made(self, transport):
+        super().connection_made(HeadBuffer(transport, self.loop, lambda: False))
+
+
+BoundedHttpProtocol = UnboundedHttpProtocol
+"""
+_QUESTION: Final = """
+
+_read_within_bounds = read_submission
+
+
+def read_submission(body):
+    import jsonschema_rs
+
+    def compiled(value):
+        if isinstance(value, dict):
+            if isinstance(value.get("pattern"), str):
+                try:
+                    jsonschema_rs.Draft202012Validator({"pattern": value["pattern"]})
+                except ValueError:
+                    pass
+            for each in value.values():
+                compiled(each)
+
+    compiled(msgspec.json.decode(body))
+    return _read_within_bounds(body)
+"""
+
+
+def _is_overwhelmed(outcomes: Sequence[HostileOutcome]) -> bool:
+    """Whether its memory grows and its loop is held up."""
+    return all(
+        each.memory_growth_mb > MEMORY_GROWTH_MB and each.loop_stall_ms > LOOP_STALL_MS
+        for each in outcomes
     )
+
+
+# it has no limits on requests
+CONTROL: Final = Control(
+    "control",
+    (
+        HostileCase(
+            0,
+            connections=24,
+            seconds=12.0,
+            judged=1,
+            kinds=(Hostility.FIELDS, Hostility.DEAF),
+            stops_at_mb=300,
+        ),
+    ),
+    Build(
+        (
+            End("web/http_protocol.py", "class BoundedHttpProtocol(", _PROTOCOL),
+            End("catalog/validate_http.py", "def read_submission(", _QUESTION),
+        )
+    ),
+    _is_overwhelmed,
+)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ _TIMEOUT: Final = aiohttp.ClientTimeout(total=60)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class HostileCase:
     """The size of an attack: connections, seconds, and validations of metadata."""
 
     seed: int
@@ -68,10 +68,10 @@ class Case:
 
 
 @dataclass(slots=True)
-class Outcome:
+class HostileOutcome:
     """The result of a case."""
 
-    case: Case
+    case: HostileCase
     honest: int = 0
     honest_failed: list[str] = field(default_factory=list)
     # without the time that the machine ran other processes
@@ -115,14 +115,14 @@ def _p95(times: Sequence[float]) -> float:
     return round(ordered[int(len(ordered) * 0.95)], 1)
 
 
-async def run_case(world: World, case: Case) -> Outcome:
+async def run_case(world: World, case: HostileCase) -> HostileOutcome:
     """Run one case."""
     async with open_environment(
         world, _SETTINGS | (_TIGHT if case.is_tight else {})
     ) as environment:
         lag = environment.folder / "lag"
         replica = await environment.start("a", {SETTING: str(lag)})
-        run = _CaseRun(environment, replica, Outcome(case))
+        run = _HostileRun(environment, replica, HostileOutcome(case))
         async with run.honest():
             await asyncio.sleep(_WARM_S)
             # a control does not survive the attack
@@ -148,10 +148,10 @@ class _ConnectionWatch:
 
 
 @dataclass(eq=False, slots=True)
-class _CaseRun:
+class _HostileRun:
     environment: Environment
     replica: Replica
-    outcome: Outcome
+    outcome: HostileOutcome
     turn: int = 0
 
     @asynccontextmanager

@@ -54,6 +54,18 @@ class ServerError(Exception):
         self.sqlstate = sqlstate
 
 
+async def lose_answer(deliver: Callable[[], Awaitable[object]]) -> None:
+    """Deliver a call, and never its answer.
+
+    Raises:
+        ConnectionCut: the connection broke before.
+    """
+    try:
+        await deliver()
+    except CONNECTION_ERRORS as lost:
+        raise ConnectionCut from lost
+
+
 class CrashPoint:
     """Kills the first replica that reaches a boundary or a call number, once."""
 

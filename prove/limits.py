@@ -3,71 +3,59 @@
 SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n CASE=k repeats one case.
 """
 
-import os
 import sys
-import time
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import Final
 
 from farebox.local.certificates import Authority
-from prove.delivery_control import timed_sources
-from prove.gateway_controls import are_controls_caught, run_cases
+from prove.broken_build import End
+from prove.delivery_control import TIMED, UNJUDGED
 from prove.limits_case import LimitsCase, LimitsOutcome, draw_cases, run_case
-from prove.limits_control import Control, broken_sources
+from prove.outcome import name_failing
+from prove.run_cases import (
+    Control,
+    Wanted,
+    are_controls_caught,
+    check_any,
+    read_wanted,
+    run_cases,
+)
 from prove.world import World, open_world
-from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.machine import scratch_folder, subfolder
 from testing.report import run_and_report
 
 _WORKERS: Final = 4
-_SEEDS: Final = 20
 _CASES: Final = 8  # of a seed
 
 
-def plan_cases(*, seeds: int, is_quick: bool) -> list[LimitsCase]:
+def plan_cases(wanted: Wanted) -> list[LimitsCase]:
     """Plan the cases of a run, or the one case that SEED and CASE name."""
-    seed, number = int(os.environ.get("SEED", "1")), os.environ.get("CASE")
-    if number is not None:
-        return [case for case in draw_cases(seed, _CASES) if case.number == int(number)]
-    count = _CASES // 2 if is_quick else _CASES
-    return [case for each in range(1, seeds + 1) for case in draw_cases(each, count)]
+    count = _CASES // 2 if wanted.is_quick and not wanted.is_replay else _CASES
+    return wanted.numbered(lambda seed: draw_cases(seed, count))
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the proof; return whether it holds, and its figures."""
-    began = time.monotonic()
-    seeds = int(os.environ.get("SEEDS", "1" if is_quick else _SEEDS))
-    is_replay = "CASE" in os.environ
-    cases = plan_cases(seeds=seeds, is_quick=is_quick)
-    if not cases:
-        raise RunFailed("no case has this number")
+    wanted = read_wanted(is_quick)
+    cases = plan_cases(wanted)
+    check_any(cases)
     with scratch_folder("fbx-prove-") as folder:
         authority = Authority(folder)
-        sources = timed_sources(subfolder(folder, "timed"))
+        sources = TIMED.write(subfolder(folder, "timed"))
         async with open_world(
             subfolder(folder, "real"), sources=sources, workers=_WORKERS
         ) as world:
-            outcomes = await run_cases(
-                cases, lambda case: run_case(world, authority, case), workers=_WORKERS
-            )
-            caught = is_replay or await _controls_are_caught(world, authority, folder)
-    figures = figures_of(outcomes) | {"seeds": seeds}
-    if is_replay:
-        say(str(outcomes[0]))
-    else:
-        figures["control_caught"] = caught
-    figures["seconds"] = round(time.monotonic() - began)
+
+            async def run(world: World, case: LimitsCase) -> LimitsOutcome:
+                return await run_case(world, authority, case)
+
+            outcomes = await run_cases(cases, partial(run, world), workers=_WORKERS)
+            caught = wanted.is_replay or await are_controls_caught(world, folder, CONTROLS, run)
+    figures = figures_of(outcomes) | {"seeds": wanted.seeds}
+    wanted.conclude(figures, outcomes, is_caught=caught)
+    figures["seconds"] = wanted.seconds
     return not any(each.is_failed for each in outcomes) and caught, figures
-
-
-async def _controls_are_caught(world: World, authority: Authority, folder: Path) -> bool:
-    """Run the case of every control with its build."""
-
-    async def run(broken: World, control: Control) -> tuple[bool, object]:
-        outcome = await run_case(broken, authority, control.case)
-        return control.shows_in(outcome), outcome
-
-    return await are_controls_caught(world, folder, Control, broken_sources, run)
 
 
 def figures_of(outcomes: Sequence[LimitsOutcome]) -> dict[str, object]:
@@ -78,8 +66,62 @@ def figures_of(outcomes: Sequence[LimitsOutcome]) -> dict[str, object]:
         "landed_beyond": sum(each.landed_beyond for each in outcomes),
         "counters_off": sum(bool(each.counters_off) for each in outcomes),
         "refused_429": sum(each.answers.get(429, 0) for each in outcomes),
-        "failing": [str(each.case) for each in outcomes if each.is_failed][:10],
+        "failing": name_failing(outcomes),
     }
+
+
+_UNLIMITED: Final = """
+
+_RESERVE = (
+    _RESERVE.replace("c.minute_count < $6", "$6 > 0")
+    .replace("c.month_count < $7", "$7 > 0")
+    .replace("c.in_progress < $8", "$8 > 0")
+)
+"""
+_UNCOUNTED: Final = """
+
+
+async def release(db, held):
+    await db.execute(
+        f"DELETE FROM gateway_payments WHERE {KEY} AND state = 'reserved' AND attempts = $4",
+        *held.identity.row_key,
+        held.attempts,
+    )
+    return True
+"""
+
+
+def _is_beyond(outcomes: Sequence[LimitsOutcome]) -> bool:
+    return any(each.landed_beyond for each in outcomes)
+
+
+def _is_off(outcomes: Sequence[LimitsOutcome]) -> bool:
+    return any(each.counters_off for each in outcomes)
+
+
+_CASE: Final = LimitsCase(0, 2, 3, 3, 3, killed_at=None, refused=6)
+_STORE: Final = "gateway/delivery/reservation_store.py"
+_RESERVE: Final = "async def reserve("
+CONTROLS: Final[tuple[Control[LimitsCase, LimitsOutcome], ...]] = (
+    Control(
+        "unlimited",
+        (_CASE,),
+        TIMED.with_ends(End(_STORE, _RESERVE, _UNLIMITED)),
+        _is_beyond,
+        "it counts and refuses nothing",
+    ),
+    Control(
+        "uncounted",
+        (_CASE,),
+        TIMED.with_ends(
+            End(_STORE, _RESERVE, _UNCOUNTED),
+            # a refused payment that is judged first reserves nothing
+            End("gateway/delivery/pay.py", "class Payer:", UNJUDGED),
+        ),
+        _is_off,
+        "a released reservation stays counted",
+    ),
+)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from typing import Final
 
 from farebox.gateway.wrapper import WrapperLimits
 from farebox.local.certificates import Authority
-from prove.delivery_buyer import GatewayBuyer
 from prove.delivery_case import SLUG, open_gateway
+from prove.delivery_shop import GatewayBuyer
 from prove.delivery_upstream import ScriptedUpstream, UpstreamFault
 from prove.environment import Environment
 from prove.interceptor import CrashPoint, CrashTiming
@@ -87,12 +87,8 @@ def _draw_case(seed: int, number: int) -> LimitsCase:
 
 async def run_case(world: World, authority: Authority, case: LimitsCase) -> LimitsOutcome:
     """Run one case."""
-
-    async def nothing() -> None:
-        return
-
     loop = asyncio.get_running_loop()
-    upstream = ScriptedUpstream([UpstreamFault.STATUS] * (case.number % 2), nothing, takes_s=0.2)
+    upstream = ScriptedUpstream([UpstreamFault.STATUS] * (case.number % 2), takes_s=0.2)
     limits = WrapperLimits(
         requests_per_minute=case.per_minute,
         monthly_requests=case.per_month,

@@ -17,9 +17,20 @@ from farebox.kernel.secret import Secret
 from farebox.storage.client_quota import ClientQuota
 from farebox.vault.master_keys import new_master_key
 from farebox.vault.secret_store import QUOTA as SECRET_QUOTA
-from prove.auth_caller import KEYS, Holder, TimedResponse, owner_of
+from prove.auth_caller import (
+    KEYS,
+    SIGNING_SECRET,
+    Client,
+    FreeWallet,
+    Holder,
+    TimedResponse,
+    client_at,
+    free_wallet,
+    keys_from,
+    owner_of,
+)
 from prove.environment import Environment, Replica, SignedPayment, open_environment
-from prove.limits_fair_caller import Client, FreeWallet, client_at, free_wallet, keys_from
+from prove.run_cases import run_concurrently
 from prove.world import NETWORK, World
 from testing.machine import RunFailed
 
@@ -40,14 +51,13 @@ _REPEATS: Final = 3
 _UNCOUNTED: Final = "rate_limiter.database_unavailable"  # log event
 _NEEDS_S: Final = 12.0  # of a minute
 _PAUSE_S: Final = 0.4  # between two requests of an honest caller
-_SIGNING_SECRET: Final = Keypair.from_raw_ed25519_seed(b"farebox proofs sign in like this").secret
 
 
 def _settings() -> dict[str, str]:
     rates = {f"FAREBOX_RATE_{each.upper()}_PER_ADDRESS": str(n) for each, n in _LIMITS.items()}
     rates |= {f"FAREBOX_RATE_{each.upper()}_PER_KEY": str(2 * n) for each, n in _LIMITS.items()}
     return rates | {
-        "FAREBOX_AUTH_SIGNING_SECRET": _SIGNING_SECRET,
+        "FAREBOX_AUTH_SIGNING_SECRET": SIGNING_SECRET,
         "FAREBOX_MASTER_KEYS": new_master_key(None).reveal(),
         "FAREBOX_RPC_TIMEOUT_S": "20",
         "FAREBOX_SETTLE_DEADLINE_S": "20",
@@ -68,7 +78,7 @@ class Attempt:
 
 
 @dataclass(slots=True)
-class Outcome:
+class FairOutcome:
     """The result of a case."""
 
     seed: int
@@ -83,7 +93,7 @@ class Outcome:
     repeated: int = 0  # earlier runs of this case, in which that happened
 
     @property
-    def is_broken(self) -> bool:
+    def is_failed(self) -> bool:
         """Whether a violation occurred."""
         return bool(self.over.total() or self.refused or self.locked_out)
 
@@ -96,7 +106,7 @@ class Outcome:
         return f"SEED={self.seed}: {'; '.join(violations[:8]) or 'no violation'}"
 
 
-async def run_case(world: World, seed: int) -> Outcome:
+async def run_case(world: World, seed: int) -> FairOutcome:
     """Run one seed on two replicas.
 
     A replica that does not reach the counts within their deadline decides by its own buckets
@@ -109,7 +119,7 @@ async def run_case(world: World, seed: int) -> Outcome:
     return outcome
 
 
-async def _run_once(world: World, seed: int) -> Outcome:
+async def _run_once(world: World, seed: int) -> FairOutcome:
     async with (
         open_environment(world, _settings()) as environment,
         AsyncExitStack() as opened,
@@ -117,7 +127,7 @@ async def _run_once(world: World, seed: int) -> Outcome:
         replicas = await asyncio.gather(environment.start("a"), environment.start("b"))
         addresses = [f"127.{seed % 200 + 1}.0.{n}" for n in range(1, _STRANGERS + 5)]
         clients = [await opened.enter_async_context(client_at(each)) for each in addresses]
-        case = _Case(environment, replicas, random.Random(f"limits {seed}"), Outcome(seed))
+        case = _FairRun(environment, replicas, random.Random(f"limits {seed}"), FairOutcome(seed))
         await case.run(clients[:_STRANGERS], *clients[_STRANGERS:])
         case.outcome.requests += sum(each.api.requests for each in clients)
         case.outcome.uncounted = environment.count_log_lines(_UNCOUNTED)
@@ -125,11 +135,11 @@ async def _run_once(world: World, seed: int) -> Outcome:
 
 
 @dataclass(eq=False, slots=True)
-class _Case:
+class _FairRun:
     environment: Environment
     replicas: Sequence[Replica]
     rng: random.Random
-    outcome: Outcome
+    outcome: FairOutcome
 
     async def run(
         self,
@@ -210,19 +220,15 @@ class _Case:
 
     async def _flood(self, client: Client, attempts: Sequence[Attempt]) -> list[TimedResponse]:
         """Send the attempts concurrently; return the responses in order."""
-        responses: dict[int, TimedResponse] = {}
-        waiting = list(enumerate(attempts))[::-1]
 
-        async def worker() -> None:
-            while waiting:
-                number, each = waiting.pop()
-                url = self.replicas[number % len(self.replicas)].url
-                responses[number] = await client.api.ask(
-                    url, each.method, each.path, token=each.token, value=each.value
-                )
+        async def send(numbered: tuple[int, Attempt]) -> TimedResponse:
+            number, each = numbered
+            url = self.replicas[number % len(self.replicas)].url
+            return await client.api.ask(
+                url, each.method, each.path, token=each.token, value=each.value
+            )
 
-        await asyncio.gather(*(worker() for _ in range(_AT_ONCE)))
-        return [responses[number] for number in range(len(attempts))]
+        return await run_concurrently(list(enumerate(attempts)), send, workers=_AT_ONCE)
 
     def _count(
         self, attempts: Sequence[Attempt], responses: Sequence[TimedResponse], windows: int

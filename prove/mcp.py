@@ -6,29 +6,30 @@ every way; QUICK=1 sends 5,000. A build that lets the text of exceptions out mus
 """
 
 import asyncio
-import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from eval.labelled import Labelled, read_labelled
-from prove.mcp_case import UNAVAILABLE, Case, Outcome, run_case
-from prove.mcp_control import leaking_sources
+from prove.broken_build import Build, Change
+from prove.mcp_case import UNAVAILABLE, McpCase, McpOutcome, run_case
 from prove.mcp_scenery import open_scenery
+from prove.outcome import times_in_ms
 from prove.queries import find_errors
+from prove.run_cases import Control, read_count, read_wanted
 from testing.machine import say, scratch_folder, subfolder
 from testing.report import run_and_report
 
 _COUNT: Final = 50_000
 _QUICK: Final = 5_000
-CONTROL: Final = Case(seed=1, count=3_000)
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the proof; return whether it holds, and the figures."""
-    count = int(os.environ.get("COUNT") or (_QUICK if is_quick else _COUNT))
-    case = Case(int(os.environ.get("SEED", "1")), count)
+    count = read_count(is_quick, whole=_COUNT, quick=_QUICK)
+    case = McpCase(read_wanted(is_quick).seed, count)
     began = time.monotonic()
     labelled = read_labelled()
     with scratch_folder("fbx-mcp-") as folder:
@@ -36,41 +37,35 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
             outcome = await run_case(scenery, case)
             if errors := find_errors(scenery.service.log):
                 say(f"the errors in the service's log:\n{errors}")
-        control = await run_control(subfolder(folder, "control"), labelled)
+        caught = CONTROL.shows(await run_control(subfolder(folder, "control"), labelled))
     figures = figures_of(outcome) | {
-        "control_caught": is_caught(control),
+        "control_caught": caught,
         "seed": case.seed,
         "seconds": round(time.monotonic() - began, 1),
     }
-    return holds(outcome) and is_caught(control), figures
+    return holds(outcome) and caught, figures
 
 
-async def run_control(folder: Path, labelled: Labelled) -> Outcome:
+async def run_control(folder: Path, labelled: Labelled) -> list[McpOutcome]:
     """Run the build that must fail."""
-    sources = await asyncio.to_thread(leaking_sources, folder)
+    sources = await asyncio.to_thread(CONTROL.build.write, folder)
     async with open_scenery(folder, labelled, sources) as scenery:
-        return await run_case(scenery, CONTROL)
+        return [await run_case(scenery, case) for case in CONTROL.cases]
 
 
-def is_caught(control: Outcome) -> bool:
-    """Whether the check found errors of another shape."""
-    return any("an error without code" in line for line in control.faults)
-
-
-def holds(outcome: Outcome) -> bool:
+def holds(outcome: McpOutcome) -> bool:
     """Whether every response was right, and everything that can fail did."""
     is_right = not outcome.faults and outcome.ids_mixed == 0 and _answers_5xx(outcome) == 0
     has_failed = outcome.database_faults and outcome.reasons[UNAVAILABLE]
     return is_right and bool(has_failed) and bool(outcome.upstream_requests)
 
 
-def _answers_5xx(outcome: Outcome) -> int:
+def _answers_5xx(outcome: McpOutcome) -> int:
     return sum(n for status, n in outcome.statuses.items() if status >= 500)
 
 
-def figures_of(outcome: Outcome) -> dict[str, object]:
+def figures_of(outcome: McpOutcome) -> dict[str, object]:
     """Return the figures of the last line."""
-    took = sorted(outcome.took_s) or [0.0]
     return {
         "sent": sum(outcome.statuses.values()) + outcome.left,
         "answers_5xx": _answers_5xx(outcome),
@@ -81,10 +76,37 @@ def figures_of(outcome: Outcome) -> dict[str, object]:
         "upstream_requests": outcome.upstream_requests,
         "statuses": {str(status): n for status, n in sorted(outcome.statuses.items())},
         "reasons": dict(outcome.reasons.most_common()),
-        "p50_ms": round(1000 * took[len(took) // 2], 1),
-        "p99_ms": round(1000 * took[int(len(took) * 0.99)], 1),
-        "slowest_ms": round(1000 * took[-1], 1),
+        **times_in_ms(outcome.took_s),
     }
+
+
+_HTTP: Final = "mcp/http.py"
+_HANDLER: Final = "mcp/handler.py"
+_ANSWERED: Final = "        except RpcError as error:\n            context.add_log_fields("
+_LET_OUT: Final = """\
+        except Exception as error:
+            if not isinstance(error, RpcError):
+                failure = {"code": 0, "message": repr(error)}
+                return _encode({"jsonrpc": "2.0", "id": call.id, "error": failure})
+            context.add_log_fields("""
+_CHANGES: Final = (
+    Change(_HTTP, _ANSWERED, _LET_OUT),
+    Change(
+        _HANDLER,
+        "    if isinstance(error, Outage):\n",
+        "    if isinstance(error, Outage):\n        raise error\n",
+    ),
+)
+
+
+def _is_of_another_shape(outcomes: Sequence[McpOutcome]) -> bool:
+    return any("an error without code" in line for each in outcomes for line in each.faults)
+
+
+# what a tool raises gets out, as it does of the MCP SDK
+CONTROL: Final = Control(
+    "control", (McpCase(seed=1, count=3_000),), Build(changes=_CHANGES), _is_of_another_shape
+)
 
 
 if __name__ == "__main__":

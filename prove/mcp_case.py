@@ -29,7 +29,7 @@ _SEEN_S: Final = 20.0  # a slow machine sends few messages in the time of a faul
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class McpCase:
     """The size of a case."""
 
     seed: int
@@ -37,10 +37,10 @@ class Case:
 
 
 @dataclass(slots=True)
-class Outcome:
+class McpOutcome:
     """The responses of a case, and the faults in them."""
 
-    case: Case
+    case: McpCase
     statuses: Counter[int] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
@@ -60,9 +60,9 @@ class Outcome:
             say(self.faults[-1])
 
 
-async def run_case(scenery: Scenery, case: Case) -> Outcome:
+async def run_case(scenery: Scenery, case: McpCase) -> McpOutcome:
     """Send the messages of a case; every response is judged."""
-    outcome, random, before = Outcome(case), Random(case.seed), scenery.upstream.reached
+    outcome, random, before = McpOutcome(case), Random(case.seed), scenery.upstream.reached
     numbers = iter(range(case.count))
     breaking = asyncio.create_task(_break_database(scenery.link, Random(case.seed), outcome))
     try:
@@ -77,7 +77,7 @@ async def run_case(scenery: Scenery, case: Case) -> Outcome:
     return outcome
 
 
-async def _break_database(link: DatabaseLink, random: Random, outcome: Outcome) -> None:
+async def _break_database(link: DatabaseLink, random: Random, outcome: McpOutcome) -> None:
     """Let the database fail again and again; the first fault lasts until it is seen."""
     await link.set(LinkState.DOWN)
     outcome.database_faults += 1
@@ -91,7 +91,9 @@ async def _break_database(link: DatabaseLink, random: Random, outcome: Outcome) 
         await asyncio.sleep(random.uniform(*_FAULT_S))
 
 
-async def _call(scenery: Scenery, random: Random, numbers: Iterator[int], outcome: Outcome) -> None:
+async def _call(
+    scenery: Scenery, random: Random, numbers: Iterator[int], outcome: McpOutcome
+) -> None:
     """Send messages over a connection of its own until none is left."""
     connector = aiohttp.TCPConnector(limit=1)
     async with aiohttp.ClientSession(scenery.service.url, connector=connector) as session:
@@ -112,7 +114,7 @@ async def _call(scenery: Scenery, random: Random, numbers: Iterator[int], outcom
             _judge(scenery, sent, received, outcome)
 
 
-def _judge(scenery: Scenery, sent: Sent, received: Received, outcome: Outcome) -> None:
+def _judge(scenery: Scenery, sent: Sent, received: Received, outcome: McpOutcome) -> None:
     outcome.statuses[received.status] += 1
     found = judge(sent, received, scenery.reasons)
     if found.reason:

@@ -19,14 +19,14 @@ from stellar_sdk import StrKey
 
 from farebox.automation.limits import LIMITS, SHORTEST_POLL_S
 from farebox.local.devnet import Party
+from prove.automation_world import owners_of
 from prove.delivery_upstream import NAME
 from prove.neighbours_ground import CHEAP, SIGNED, WALLETS, Ground
-from prove.neighbours_honest import HOUR, PUBLIC_URL, SLUG, WRAPPERS, Request, tool_call
+from prove.neighbours_honest import HOUR, PUBLIC_URL, SLUG, WRAPPERS, HttpRequest, tool_call
 from prove.owner_desk import keeper_body
 from prove.owner_hostile import land_arrangement
-from prove.owner_scenery import owners_of
 from prove.owner_stage import OwnerStage
-from prove.run_interceptor import RunInterceptor
+from prove.run_interceptor import run_interceptor_of
 from prove.world import NETWORK
 from testing.listing_row import list_resource
 
@@ -58,7 +58,7 @@ async def _present(
     """Present bad payments to the honest wrapper."""
     signed = await ground.sign_bad(make, **more)
 
-    def request(number: int) -> Request:
+    def request(number: int) -> HttpRequest:
         path, payment = f"/gateway/{SLUG}/item?a={number}", signed[number % len(signed)].header
         method = "GET" if body is None else "POST"
         return ground.ask(method, path, body, number=number, payment=payment)
@@ -82,7 +82,7 @@ async def _fill_channels(ground: Ground) -> Play:
     """Settle payments to itself, of the least amount, more at once than there are channels."""
     await ground.sign_ahead(_AHEAD * _SETTLED_AT_ONCE)
 
-    async def request(number: int) -> Request:
+    async def request(number: int) -> HttpRequest:
         body = msgspec.json.decode((await ground.sign_payment()).settle_body)
         return ground.ask("POST", "/settle", body, number=number)
 
@@ -101,9 +101,9 @@ async def _sell(
     """
     slugs = [await ground.open_wrapper() for _ in range(wrappers)]
     await ground.sign_ahead(_AHEAD * at_once)
-    recent: deque[Request] = deque(maxlen=at_once)
+    recent: deque[HttpRequest] = deque(maxlen=at_once)
 
-    async def request(number: int) -> Request:
+    async def request(number: int) -> HttpRequest:
         if recent and ground.rng.random() < repeats:
             return ground.rng.choice(recent)
         slug, target = slugs[number % len(slugs)], targets[number % len(targets)]
@@ -121,7 +121,7 @@ async def _hang(ground: Ground) -> Play:
     pay_to = ground.stage.scene.payees[1].address
     signed = await ground.sign_bad(ground.missing, amount=CHEAP, pay_to=pay_to)
 
-    def request(number: int) -> Request:
+    def request(number: int) -> HttpRequest:
         path, payment = f"/gateway/{slugs[number % _NAMES]}/x", signed[number % SIGNED].header
         return ground.ask("GET", path, number=number, payment=payment)
 
@@ -145,10 +145,10 @@ async def _check(ground: Ground) -> Play:
 async def _check_all(ground: Ground) -> Play:
     wrappers = await ground.wrapper_ids()
 
-    def request(number: int) -> Request:
+    def request(number: int) -> HttpRequest:
         wrapper, token = wrappers[number % len(wrappers)]
         path = f"{WRAPPERS}/{wrapper}/check"
-        return Request("POST", path, ground.address(number), {}, token)
+        return HttpRequest("POST", path, ground.address(number), {}, token)
 
     return partial(ground.flood, request, at_once=_NAMES)
 
@@ -156,7 +156,7 @@ async def _check_all(ground: Ground) -> Play:
 async def _validate(ground: Ground, host: str) -> Play:
     """Have URLs validated."""
 
-    def request(number: int) -> Request:
+    def request(number: int) -> HttpRequest:
         url = f"https://{host.format(number)}/x"
         return ground.ask("POST", "/v1/discovery/validate", {"url": url}, number=number)
 
@@ -195,7 +195,7 @@ async def _take_slugs(ground: Ground) -> Play:
         "payTo": scene.payees[0].address,
     }
 
-    def request(number: int) -> Request:
+    def request(number: int) -> HttpRequest:
         body = {
             "name": f"taken {number}",
             "slug": f"{ground.name}-{number}",
@@ -290,7 +290,7 @@ async def _preview(ground: Ground) -> Play:
     start = stage.minute()
     body = keeper_body("p", keeper, start=start, end=start + HOUR, runs=2)
 
-    def request(number: int) -> Request:
+    def request(number: int) -> HttpRequest:
         path = "/v1/automations/preview"
         return ground.ask("POST", path, body, number=number, needs_token=True)
 
@@ -304,8 +304,7 @@ async def _preview(ground: Ground) -> Play:
 @contextlib.contextmanager
 def _slow_simulations(stage: OwnerStage, contract: str, seconds: float) -> Iterator[None]:
     """Let the node take so much longer for simulations that name a contract."""
-    interceptors = [each.interceptor for each in stage.replicas]
-    slowed = [each.slow for each in interceptors if isinstance(each, RunInterceptor)]
+    slowed = [run_interceptor_of(each).slow for each in stage.replicas]
     key = StrKey.decode_contract(contract)
     for each in slowed:
         each[key] = seconds

@@ -4,17 +4,13 @@ import asyncio
 import itertools
 import random
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-import aiohttp
-
-from farebox.kernel.secret import Secret
 from farebox.local.certificates import Authority
 from farebox.local.gateway_settings import gateway_settings
-from farebox.stellar.rpc_http import HttpSorobanRpc
 from prove.automation_world import AutomationWorld
 from prove.delivery_payments import PaymentMaker
 from prove.delivery_upstream import NAME, ScriptedUpstream
@@ -23,10 +19,9 @@ from prove.neighbours_ground import Ground, Origin
 from prove.neighbours_honest import PUBLIC_URL, Neighbours, Served, open_sender, sign_in
 from prove.owner_case import HonestOwner
 from prove.owner_desk import OwnerDesk
-from prove.owner_scenery import chain_of
-from prove.owner_stage import OwnerStage, StageSettings, close_ledgers, settings_of
+from prove.owner_stage import OwnerStage, StageSettings, open_owner_stage
 from prove.process_metrics import sample_process
-from prove.world import NETWORK
+from prove.run_cases import ends_within
 from testing.machine import RunFailed
 
 RATIO_MOST: Final = 2.0
@@ -121,13 +116,8 @@ async def run_case(
         RunFailed: it did not end, or a replica has.
     """
     for played in itertools.count(1):
-        try:
-            async with asyncio.timeout(_LONGEST_S):
-                outcome = await _play(world, authority, case)
-        except TimeoutError as error:
-            raise RunFailed(f"{case} did not end within {_LONGEST_S:g} s") from error
-        except aiohttp.ClientError as error:
-            raise RunFailed(f"a replica does not answer any more: {error}") from error
+        async with ends_within(case, _LONGEST_S):
+            outcome = await _play(world, authority, case)
         is_clear = bool(outcome.refused or outcome.lost) or not outcome.is_slow
         if is_clear or played == plays:
             return replace(outcome, plays=played)
@@ -137,44 +127,35 @@ async def run_case(
 async def _play(
     world: AutomationWorld, authority: Authority, case: NeighboursCase
 ) -> NeighboursOutcome:
-    async def nothing() -> None:
-        return
-
     loop = asyncio.get_running_loop()
     began = loop.time()
-    upstream = ScriptedUpstream([], nothing)
+    upstream = ScriptedUpstream()
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(upstream.serving(authority.server(NAME)))
         own = {**gateway_settings(authority, NAME, upstream.port), **SETTINGS}
         del own["FAREBOX_MASTER_KEYS"]  # the plans' secrets are sealed by the scenery's
-        stage = await stack.enter_async_context(_open_stage(world, own))
-        played = _Played(stage, case, random.Random(f"neighbours {case.seed} {case.number}"))
+        stage = await stack.enter_async_context(
+            open_owner_stage(world, StageSettings(replicas=2), own, _start_directly)
+        )
+        played = _PlayedCase(stage, case, random.Random(f"neighbours {case.seed} {case.number}"))
         await played.begin(stack)
         await played.play()
         return await played.judge(loop.time() - began)
 
 
-@asynccontextmanager
-async def _open_stage(world: AutomationWorld, own: Mapping[str, str]) -> AsyncIterator[OwnerStage]:
-    """Open an environment with two replicas whose time is not moved."""
-    settings = StageSettings(replicas=2)
-    async with world.environment({**settings_of(world, settings), **own}) as environment:
-        environment.ledger_closer.pause()
-        url = Secret(environment.devnet.rpc_url)
-        async with HttpSorobanRpc(NETWORK, url, timeout_s=20) as node:
-            chain = chain_of(environment.devnet, world.world.prepared.scene)
-            stage = OwnerStage(world, environment, chain, node, settings)
-            closing = asyncio.create_task(close_ledgers(environment, stage.closed_at))
-            environment.waiting.append(closing)
-            # no call to the database is of interest: the case's own process leaves them alone
-            direct = {"FAREBOX_DATABASE_URL": environment.server.url_of(environment.database)}
-            started = (environment.start(name, direct) for name in ("a", "b"))
-            stage.replicas = list(await asyncio.gather(*started))
-            yield stage
+async def _start_directly(stage: OwnerStage) -> None:
+    """Start two replicas whose time is not moved.
+
+    No call to the database is of interest: the case's own process leaves them alone.
+    """
+    environment = stage.environment
+    direct = {"FAREBOX_DATABASE_URL": environment.server.url_of(environment.database)}
+    started = (environment.start(name, direct) for name in ("a", "b"))
+    stage.replicas = list(await asyncio.gather(*started))
 
 
 @dataclass(eq=False, slots=True)
-class _Played:
+class _PlayedCase:
     """A case that is being played."""
 
     stage: OwnerStage

@@ -3,22 +3,20 @@
 Those that must fail have one limit each as it was before callers had shares.
 """
 
-from collections.abc import Mapping
-from enum import StrEnum
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from prove.broken_build import sources_with_ends
-from prove.delivery_control import TIMES
+from prove.broken_build import Build, End
+from prove.delivery_control import LONG_OFFER
 from prove.neighbours_attackers import SLOWLY, Attack
 from prove.neighbours_case import RATIO_MOST, NeighboursCase, NeighboursOutcome
 from prove.neighbours_ground import Origin
 from prove.neighbours_honest import BUYER, SEARCH
-from prove.owner_stage import TIMED
+from prove.owner_stage import LONG_RUN_OFFER
+from prove.run_cases import Control
 
-_OFFER: Final = "gateway/offers/offer.py"
+NeighboursControl = Control[NeighboursCase, NeighboursOutcome]
 _RESOLVE: Final = "outbound/resolve.py"
-_CATALOG: Final = "app/catalog_services.py"
 _SEARCH: Final = "search/search.py"
 # names are looked up in threads, as where there are nameservers; those of an attacker hang
 _HANGING: Final = """
@@ -61,16 +59,21 @@ async def _find_slowly(self, request, own=Search._find):
 
 Search._find = _find_slowly
 """
-_RUN_OFFER: Final = "automation/credits/run_offer.py"
-_ENDS: Final = {
-    # ledgers close ten times as fast as on a real network, and leases go back as often as there
-    "facilitator/channels/channel_leases.py": ("class ChannelLeases:", "\n\nPASS_ON_S = 1.0\n"),
-    _RUN_OFFER: TIMED[_RUN_OFFER],  # ledgers close fast, and no payment may expire
-    _OFFER: TIMES[_OFFER],
-    _RESOLVE: ("class SystemLookup:", _HANGING),
-    _CATALOG: ("def build_outbound(", _LOOKED_UP),
-    _SEARCH: ("class Search:", _SLOW_SEARCH),
-}
+TIMED: Final = Build(
+    (
+        # ledgers close ten times as fast as on a real network, and leases go back as often as there
+        End(
+            "facilitator/channels/channel_leases.py",
+            "class ChannelLeases:",
+            "\n\nPASS_ON_S = 1.0\n",
+        ),
+        LONG_RUN_OFFER,
+        LONG_OFFER,
+        End(_RESOLVE, "class SystemLookup:", _HANGING),
+        End("app/catalog_services.py", "def build_outbound(", _LOOKED_UP),
+        End(_SEARCH, "class Search:", _SLOW_SEARCH),
+    )
+)
 
 _RESERVED_FIRST: Final = """
 
@@ -145,87 +148,85 @@ async def count_other_keys(db, network, pay_to, owner, wrapper_id):
 """
 
 
-class Control(StrEnum):
-    """The defect of a build."""
-
-    JUDGED = "a payment takes a place of the wrapper before it is judged"
-    LOOKUPS = "all owners share the lookups, and wait for a name as long as the system does"
-    BREAKER = "all wrappers of a host share one breaker"
-    SLOTS = "an owner may take every upstream slot"
-    CALLS = "an agent may make all calls"
-    SEARCHES = "all searches wait in one queue"
-    CHANNELS = "all payments wait for a channel in one queue"
-    PREVIEWS = "all previews share the simulations of one client"
-    PLACES = "the listings of all owners count for a recipient"
-
-    @property
-    def case(self) -> NeighboursCase:
-        """The case that shows the defect."""
-        if self in _OF_SITES:  # which have many addresses, each with a rate of its own
-            return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.SITE)
-        # that five payments fail in a row, with no honest one between them, takes some time
-        rounds = 3 if self is Control.BREAKER else 1
-        return NeighboursCase(-1, 1, (_ATTACKS[self],), Origin.ONE_KEY, rounds=rounds)
-
-    def shows_in(self, outcome: NeighboursOutcome) -> bool:
-        """Whether the outcome shows the defect."""
-        if self is Control.PLACES:
-            return outcome.lost > 0
-        if self is Control.SEARCHES:  # who waits in a queue is served at last
-            return outcome.ratios.get(SEARCH, 0.0) > 2 * RATIO_MOST
-        if self is Control.CHANNELS:
-            return bool(outcome.refused) or outcome.ratios.get(BUYER, 0.0) > RATIO_MOST
-        return bool(outcome.refused)
+def _alone(attack: Attack, rounds: int = 1) -> NeighboursCase:
+    return NeighboursCase(-1, 1, (attack,), Origin.ONE_KEY, rounds=rounds)
 
 
-_OF_SITES: Final = (Control.SEARCHES, Control.PREVIEWS)
+def _of_site(attack: Attack) -> NeighboursCase:
+    """A site has many addresses, each with a rate of its own."""
+    return NeighboursCase(-1, 1, (attack,), Origin.SITE)
+
+
+def _is_refused(outcomes: Sequence[NeighboursOutcome]) -> bool:
+    return any(each.refused for each in outcomes)
+
+
+def _is_lost(outcomes: Sequence[NeighboursOutcome]) -> bool:
+    return any(each.lost for each in outcomes)
+
+
+def _waits(kind: str, times: float) -> Callable[[Sequence[NeighboursOutcome]], bool]:
+    return lambda outcomes: any(each.ratios.get(kind, 0.0) > times for each in outcomes)
+
+
+def _is_refused_or_waits(outcomes: Sequence[NeighboursOutcome]) -> bool:
+    return _is_refused(outcomes) or _waits(BUYER, RATIO_MOST)(outcomes)
+
+
+def _control(
+    name: str,
+    defect: str,
+    shows: Callable[[Sequence[NeighboursOutcome]], bool],
+    case: NeighboursCase,
+    end: End,
+) -> NeighboursControl:
+    return Control(name, (case,), TIMED.with_ends(end), shows, defect)
+
+
+CONTROLS: Final[tuple[NeighboursControl, ...]] = (
+    _control(
+        "judged", "a payment takes a place of the wrapper before it is judged", _is_refused,
+        _alone(Attack.MISSING), End("gateway/delivery/pay.py", "class Payer:", _RESERVED_FIRST),
+    ),
+    _control(
+        "lookups", "all owners share the lookups, and wait for a name as long as the system does",
+        _is_refused, _alone(Attack.HANGING), End(_RESOLVE, "class SystemLookup:", _ONE_QUEUE),
+    ),
+    # that five payments fail in a row, with no honest one between them, takes some time
+    _control(
+        "breaker", "all wrappers of a host share one breaker", _is_refused,
+        _alone(Attack.FAILING, rounds=3),
+        End("gateway/relay/breaker.py", "class UpstreamBreaker:", _ONE_CIRCUIT),
+    ),
+    _control(
+        "slots", "an owner may take every upstream slot", _is_refused, _alone(Attack.SLOTS),
+        End("gateway/relay/relay.py", "class UpstreamSlots:", _NO_SHARE_OF_SLOTS),
+    ),
+    _control(
+        "calls", "an agent may make all calls", _is_refused, _alone(Attack.AGENT_CALLS),
+        End("mcp/paid_call.py", "def limits_of_calls(", _NO_SHARE_OF_CALLS),
+    ),
+    _control(
+        "previews", "all previews share the simulations of one client", _is_refused,
+        _of_site(Attack.PREVIEWS),
+        End("stellar/simulation_slots.py", "def simulating_for(", _NO_SHARE_OF_PREVIEWS),
+    ),
+    _control(
+        "places", "the listings of all owners count for a recipient", _is_lost,
+        _alone(Attack.PLACES),
+        End("catalog/wrapper_listing_store.py", "async def count_other_keys(", _PLACES_OF_ALL),
+    ),
+)  # fmt: skip
 # these compare times, so that nothing else may run beside them
-TIMED_CONTROLS: Final = (Control.SEARCHES, Control.CHANNELS)
-_ATTACKS: Final = {
-    Control.JUDGED: Attack.MISSING,
-    Control.LOOKUPS: Attack.HANGING,
-    Control.BREAKER: Attack.FAILING,
-    Control.SLOTS: Attack.SLOTS,
-    Control.CALLS: Attack.AGENT_CALLS,
-    Control.SEARCHES: Attack.SLOW_SEARCHES,
-    Control.CHANNELS: Attack.CHANNELS,
-    Control.PREVIEWS: Attack.PREVIEWS,
-    Control.PLACES: Attack.PLACES,
-}
-_BROKEN: Final[Mapping[Control, tuple[str, str, str]]] = {
-    Control.JUDGED: ("gateway/delivery/pay.py", "class Payer:", _RESERVED_FIRST),
-    Control.LOOKUPS: (_RESOLVE, "class SystemLookup:", _ONE_QUEUE),
-    Control.BREAKER: ("gateway/relay/breaker.py", "class UpstreamBreaker:", _ONE_CIRCUIT),
-    Control.SLOTS: ("gateway/relay/relay.py", "class UpstreamSlots:", _NO_SHARE_OF_SLOTS),
-    Control.CALLS: ("mcp/paid_call.py", "def limits_of_calls(", _NO_SHARE_OF_CALLS),
-    Control.SEARCHES: (_SEARCH, "class Search:", _NO_SHARE_OF_SEARCHES),
-    Control.CHANNELS: (
-        "facilitator/channels/lease_queue.py", "class LeaseQueue:", _ONE_QUEUE_OF_PAYMENTS,
+TIMED_CONTROLS: Final[tuple[NeighboursControl, ...]] = (
+    # who waits in a queue is served at last
+    _control(
+        "searches", "all searches wait in one queue", _waits(SEARCH, 2 * RATIO_MOST),
+        _of_site(Attack.SLOW_SEARCHES), End(_SEARCH, "class Search:", _NO_SHARE_OF_SEARCHES),
     ),
-    Control.PREVIEWS: (
-        "stellar/simulation_slots.py", "def simulating_for(", _NO_SHARE_OF_PREVIEWS,
+    _control(
+        "channels", "all payments wait for a channel in one queue", _is_refused_or_waits,
+        _alone(Attack.CHANNELS),
+        End("facilitator/channels/lease_queue.py", "class LeaseQueue:", _ONE_QUEUE_OF_PAYMENTS),
     ),
-    Control.PLACES: (
-        "catalog/wrapper_listing_store.py", "async def count_other_keys(", _PLACES_OF_ALL,
-    ),
-}  # fmt: skip
-
-
-def timed_sources(folder: Path) -> Path:
-    """Write a copy of the sources that looks names up.
-
-    Raises:
-        RunFailed: the sources lack the text that is replaced.
-    """
-    return sources_with_ends(folder, _ENDS)
-
-
-def broken_sources(folder: Path, control: Control) -> Path:
-    """Write such a copy with one defect.
-
-    Raises:
-        RunFailed: the sources lack the text that is replaced.
-    """
-    module, replaced, end = _BROKEN[control]
-    known = _ENDS[module][1] if module in _ENDS else ""
-    return sources_with_ends(folder, {**_ENDS, module: (replaced, known + end)})
+)  # fmt: skip

@@ -19,11 +19,11 @@ from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
 from farebox.web.client_address import site_name
+from prove.auth_caller import FreeWallet, free_wallet
+from prove.automation_world import owners_of
 from prove.delivery_payments import PaymentMaker, ShopPayment
 from prove.delivery_upstream import NAME
-from prove.limits_fair_caller import FreeWallet, free_wallet
-from prove.neighbours_honest import BUYERS, Request, Sender, SignedIn
-from prove.owner_scenery import owners_of
+from prove.neighbours_honest import BUYERS, HttpRequest, Sender, SignedIn
 from prove.owner_stage import OwnerStage
 from prove.world import NETWORK
 from testing.machine import RunFailed
@@ -89,15 +89,15 @@ class Ground:
         number: int,
         needs_token: bool = False,
         payment: str = "",
-    ) -> Request:
+    ) -> HttpRequest:
         """Make a request of it; one from a /48 has no credential where none is needed."""
         has_token = needs_token or self.origin is not Origin.SITE
         token = self.token(number) if has_token else None
-        return Request(method, path, self.address(number), body, token, payment)
+        return HttpRequest(method, path, self.address(number), body, token, payment)
 
     async def flood(
         self,
-        make: Callable[[int], Request | Awaitable[Request]],
+        make: Callable[[int], HttpRequest | Awaitable[HttpRequest]],
         *,
         at_once: int,
         pause_s: float = 0.2,
@@ -108,7 +108,7 @@ class Ground:
             while self.sent < _MOST:
                 self.sent += 1
                 made = make(next(self.numbers))
-                request = made if isinstance(made, Request) else await made
+                request = made if isinstance(made, HttpRequest) else await made
                 answer = await self.sender.send(request, within_s=_ANSWER_S)
                 self.answers[answer.status] += 1
                 await asyncio.sleep(pause_s)

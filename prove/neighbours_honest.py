@@ -18,13 +18,13 @@ import msgspec
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
-from prove.auth_caller import ApiClient, owner_of
+from prove.auth_caller import ApiClient
+from prove.automation_world import key_of, owners_of
 from prove.delivery_payments import PaymentMaker
 from prove.delivery_upstream import NAME
 from prove.environment import AMOUNT, Replica
 from prove.owner_case import HonestOwner
 from prove.owner_desk import keeper_body
-from prove.owner_scenery import key_of, owners_of
 from prove.owner_stage import OwnerStage
 from prove.world import NETWORK
 from testing.machine import RunFailed
@@ -51,7 +51,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """A request of a client at an address; a proxy that the service trusts names the address."""
 
     method: str
@@ -80,7 +80,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """A response; status 0 when none came in time."""
 
     status: int
@@ -111,7 +111,7 @@ class Sender:
         """The URL of the next replica."""
         return self.replicas[next(self.turns) % len(self.replicas)].url
 
-    async def send(self, request: Request, *, within_s: float = _ANSWER_S) -> Answer:
+    async def send(self, request: HttpRequest, *, within_s: float = _ANSWER_S) -> HttpAnswer:
         """Send a request and read the whole response."""
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -124,9 +124,9 @@ class Sender:
                 timeout=aiohttp.ClientTimeout(total=within_s),
             ) as response:
                 body = await response.read()
-                return Answer(response.status, body, loop.time() - began)
+                return HttpAnswer(response.status, body, loop.time() - began)
         except (aiohttp.ClientError, TimeoutError) as error:
-            return Answer(0, type(error).__name__.encode(), loop.time() - began)
+            return HttpAnswer(0, type(error).__name__.encode(), loop.time() - began)
 
 
 def tool_call(name: str, arguments: Json) -> Json:
@@ -158,12 +158,8 @@ async def sign_in(stage: OwnerStage, party: Party) -> SignedIn:
         RunFailed: it is refused.
     """
     api, url = ApiClient(stage.environment.web), stage.replicas[0].url
-    wallet = key_of(party)
-    signed = await api.signed_challenge(url, wallet)
-    response = await api.ask(url, "POST", "/v1/auth/verify", value=signed)
-    if response.status != 200:
-        raise RunFailed(f"an account of the ledger could not sign in: {response}")
-    return SignedIn(owner_of(wallet), Secret(response.body["token"]), party)
+    holder = await api.sign_in(url, key_of(party))
+    return SignedIn(holder.owner, holder.session, party)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,11 +248,11 @@ class Neighbours:
         self.listed.append(slug)
         return wrapper
 
-    async def _manage(self, method: str, path: str, body: object = None) -> Answer:
+    async def _manage(self, method: str, path: str, body: object = None) -> HttpAnswer:
         address = "198.51.100.1"
         token = self.seller.token
         return await self.sender.send(
-            Request(method, WRAPPERS + path, address, body=body, token=token)
+            HttpRequest(method, WRAPPERS + path, address, body=body, token=token)
         )
 
     async def _sell_more(self) -> Served:
@@ -294,7 +290,7 @@ class Neighbours:
     async def _buy(self) -> Served:
         payment = await self._sign()
         path = f"/gateway/{SLUG}/item?n={next(self.numbers)}"
-        request = Request("GET", path, "198.51.100.2", payment=payment)
+        request = HttpRequest("GET", path, "198.51.100.2", payment=payment)
         return _expect(BUYER, await self.sender.send(request), 200)
 
     async def _use_as_agent(self) -> Served:
@@ -308,7 +304,7 @@ class Neighbours:
 
     async def _search(self) -> Served:
         body = tool_call("search_services", {"query": WORDS})
-        answer = await self.sender.send(Request("POST", "/mcp", "198.51.100.3", body=body))
+        answer = await self.sender.send(HttpRequest("POST", "/mcp", "198.51.100.3", body=body))
         served = _expect(SEARCH, answer, 200)
         if answer.json.get("result", {}).get("isError") is not False:
             return Served(served.kind, served.took_s, f"{SEARCH}: {answer}")
@@ -321,7 +317,7 @@ class Neighbours:
         if payment is not None:
             arguments["paymentSignature"] = payment
         body = tool_call("paid_call", arguments)
-        answer = await self.sender.send(Request("POST", "/mcp", "198.51.100.3", body=body))
+        answer = await self.sender.send(HttpRequest("POST", "/mcp", "198.51.100.3", body=body))
         content = answer.json.get("result", {}).get("structuredContent", {})
         if payment is None:
             kind, is_right = "agent's price", "accepts" in content
@@ -368,6 +364,6 @@ class Neighbours:
         return Served("run", _RUN_S, f"a run is not made within {_RUN_S:g} s")
 
 
-def _expect(kind: str, answer: Answer, status: int) -> Served:
+def _expect(kind: str, answer: HttpAnswer, status: int) -> Served:
     refusal = "" if answer.status == status else f"{kind}: {answer}"
     return Served(kind, answer.took_s, refusal)

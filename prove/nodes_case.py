@@ -11,14 +11,22 @@ from typing import Final
 from farebox.kernel.secret import Secret
 from farebox.local.faults import LocalFault
 from prove.accounting import Balances, audit_balances, read_balances
+from prove.caller import NodesCaller
 from prove.environment import Environment, Replica, SignedPayment, open_environment
 from prove.ledger_closer import LIFE_S
-from prove.nodes_caller import NodesCaller
-from prove.nodes_faults import FaultPlan, Kind, plan_of
+from prove.nodes_faults import FaultPlan, NodeKind, plan_of
 from prove.nodes_interceptor import NO_FAULTS, FaultSet, FaultSwitch, LedgerTimer, NodeInterceptor
-from prove.nodes_verdict import Finding, Violation, judge_payment
-from prove.payment_check import group_by_payment, read_ledger, read_row, wait_until_final
+from prove.outcome import Finding, Outcome
+from prove.payment_check import (
+    PaymentFinding,
+    SettlementViolation,
+    group_by_payment,
+    read_ledger,
+    read_row,
+    wait_until_final,
+)
 from prove.rpc_proxy import RpcProxy
+from prove.seller_verdict import judge_at_nodes
 from prove.world import World
 from testing.machine import RunFailed, tail
 
@@ -43,16 +51,16 @@ _SHORT: Final = {"FAREBOX_SETTLE_DEADLINE_S": "2"}  # shorter than an envelope's
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class NodesCase:
     """One kind of fault, with one node or two; the seed decides the rest."""
 
     seed: int
-    kind: Kind
+    kind: NodeKind
 
     @property
     def nodes(self) -> int:
         """How many nodes the service has."""
-        return 1 + (self.seed + list(Kind).index(self.kind)) % 2
+        return 1 + (self.seed + list(NodeKind).index(self.kind)) % 2
 
     @property
     def plan(self) -> FaultPlan:
@@ -64,15 +72,12 @@ class Case:
         return f"SEED={self.seed} KIND={self.kind.name.lower()}, {nodes}: {self.plan}"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+@dataclass(frozen=True, kw_only=True)
+class NodesOutcome(Outcome[NodesCase, SettlementViolation]):
     """The result of a case."""
 
-    case: Case
-    findings: list[Finding] = field(default_factory=list)
     recovered_ms: int = NEVER_MS
     settled_during: int = 0  # payments started during the fault that succeeded before its end
-    answers: list[str] = field(default_factory=list)
 
     @property
     def is_failed(self) -> bool:
@@ -80,14 +85,13 @@ class Outcome:
         return bool(self.findings) or self.recovered_ms > RECOVERED_MS
 
     def __str__(self) -> str:
-        why = "; ".join(f"{each.violation}: {each.why}" for each in self.findings) or "no violation"
         return (
             f"{self.case} -> {self.settled_during} of {_DURING} settled during the fault, "
-            f"recovered after {self.recovered_ms} ms: {why}"
+            f"recovered after {self.recovered_ms} ms: {self.why}"
         )
 
 
-async def run_case(world: World, case: Case) -> Outcome:
+async def run_case(world: World, case: NodesCase) -> NodesOutcome:
     """Run one case."""
     plan = case.plan
     settings = _SETTINGS | (_SHORT if plan.outlives else {})
@@ -106,8 +110,10 @@ async def run_case(world: World, case: Case) -> Outcome:
         try:
             replicas = [await environment.start(name, urls) for name in _REPLICAS]
         except RunFailed as error:
-            return Outcome(case, [Finding(Violation.UNRESOLVED, str(error).partition("\n")[0])])
-        return await _CaseRun(
+            why = str(error).partition("\n")[0]
+            found = Finding(SettlementViolation.UNRESOLVED, why)
+            return NodesOutcome(case=case, findings=[found])
+        return await _NodesRun(
             environment, case, plan, switch, interceptors, replicas, payments
         ).run(before)
 
@@ -139,9 +145,9 @@ async def _open_proxies(
 
 
 @dataclass(eq=False, slots=True)
-class _CaseRun:
+class _NodesRun:
     environment: Environment
-    case: Case
+    case: NodesCase
     plan: FaultPlan
     switch: FaultSwitch
     interceptors: list[NodeInterceptor]
@@ -150,7 +156,7 @@ class _CaseRun:
     callers: list[NodesCaller] = field(default_factory=list)
     payers: list[asyncio.Task[None]] = field(default_factory=list)
 
-    async def run(self, before: Balances) -> Outcome:
+    async def run(self, before: Balances) -> NodesOutcome:
         loop = asyncio.get_running_loop()
         rng = random.Random(f"callers {self.case.seed} {self.case.kind.name}")
         until = loop.time() + self._fault_s + UNRESOLVED_AFTER_S
@@ -165,12 +171,12 @@ class _CaseRun:
         settled_during = sum(each.is_settled for each in self.callers[_BEFORE:])
         recovered = await self._recover(until)
         await self._settle_down(until)
-        return Outcome(
-            self.case,
-            await self._judge(before, until),
-            recovered,
-            settled_during,
-            [str(answer) for caller in self.callers for answer in caller.answers],
+        return NodesOutcome(
+            case=self.case,
+            findings=await self._judge(before, until),
+            recovered_ms=recovered,
+            settled_during=settled_during,
+            answers=[str(answer) for caller in self.callers for answer in caller.answers],
         )
 
     @property
@@ -266,7 +272,7 @@ class _CaseRun:
             for each in self.callers
         ]
 
-    async def _judge(self, before: Balances, until: float) -> list[Finding]:
+    async def _judge(self, before: Balances, until: float) -> list[PaymentFinding]:
         """Send once more each payment without a success, then judge all of them."""
         are_final = await self._wait_until_all_final(until)
         for caller in self.callers:
@@ -274,15 +280,14 @@ class _CaseRun:
                 await caller.pay(self.replicas, after_s=0, until=max(until, _deadline()))
         async with self.switch.under(()):
             by_payment = group_by_payment(await read_ledger(self.environment))
-            drift = await audit_balances(self.environment, before)
-        findings = [Finding(Violation.LOST, each.why) for each in drift]
+            findings = await audit_balances(self.environment, before)
         for caller, is_final in zip(self.callers, are_final, strict=True):
             own = by_payment[caller.payment.payer, caller.payment.nonce]
             row = await read_row(self.environment, caller.payment)
-            findings += judge_payment(own, row, caller, is_final=is_final)
+            findings += judge_at_nodes(own, row, caller, is_final=is_final)
         return [*findings, *await self._find_resurrected(), *self._find_ended_replicas()]
 
-    async def _find_resurrected(self) -> list[Finding]:
+    async def _find_resurrected(self) -> list[PaymentFinding]:
         """Find envelopes in state `dead` that the network still accepts."""
         findings = []
         for caller in self.callers:
@@ -290,23 +295,19 @@ class _CaseRun:
             if row is not None and row.state == "dead" and row.envelope is not None:
                 with suppress(LocalFault):
                     await self.environment.devnet.land(Secret(row.envelope))
-                    findings.append(
-                        Finding(
-                            Violation.LOST, f"{row.tx_hash} is in state dead and can still land"
-                        )
-                    )
+                    why = f"{row.tx_hash} is in state dead and can still land"
+                    findings.append(Finding(SettlementViolation.LOST, why))
         return findings
 
-    def _find_ended_replicas(self) -> list[Finding]:
+    def _find_ended_replicas(self) -> list[PaymentFinding]:
         """Find the replicas that ended by themselves, with the end of their logs."""
         findings = []
         for replica in self.replicas:
             if not Path(f"/proc/{replica.process_id}").exists():
                 replica.is_alive = False
                 log_tail = tail(self.environment.folder / f"{replica.name}.err", 40)
-                findings.append(
-                    Finding(Violation.UNRESOLVED, f"replica {replica.name} ended: {log_tail}")
-                )
+                why = f"replica {replica.name} ended: {log_tail}"
+                findings.append(Finding(SettlementViolation.UNRESOLVED, why))
         return findings
 
 

@@ -12,7 +12,7 @@ from prove.nodes_interceptor import LEDGER_S, NO_FAULTS, FaultSet
 T = TypeVar("T")
 
 
-class Kind(StrEnum):
+class NodeKind(StrEnum):
     """A kind of fault of a node."""
 
     LAG = "it is some ledgers behind"
@@ -204,44 +204,52 @@ def _first_faults(plan: FaultPlan) -> tuple[NodeFault, ...]:
     return plan.phases[0].first.faults
 
 
-_SIMPLE: Final = (Kind.LAG, Kind.INGESTION, Kind.CURSOR, Kind.SIMULATION, Kind.ERROR_BEFORE)
-_PLANS: Final[Mapping[Kind, Callable[[_Draw], FaultPlan]]] = {
-    Kind.LAG: lambda draw: _steady(_stale(draw)),
-    Kind.ALTERNATE: lambda draw: _steady(_stale(draw), is_alternating=True),
-    Kind.STEP_BACK: _step_back,
-    Kind.AHEAD: lambda draw: _steady(_fault("ahead", ledgers=draw.each(_LEDGERS))),
-    Kind.INGESTION: lambda draw: _steady(_fault("ingestion_delay", ledgers=draw.each(_LEDGERS))),
-    Kind.FORGETFUL: lambda draw: _steady(
+_SIMPLE: Final = (
+    NodeKind.LAG,
+    NodeKind.INGESTION,
+    NodeKind.CURSOR,
+    NodeKind.SIMULATION,
+    NodeKind.ERROR_BEFORE,
+)
+_PLANS: Final[Mapping[NodeKind, Callable[[_Draw], FaultPlan]]] = {
+    NodeKind.LAG: lambda draw: _steady(_stale(draw)),
+    NodeKind.ALTERNATE: lambda draw: _steady(_stale(draw), is_alternating=True),
+    NodeKind.STEP_BACK: _step_back,
+    NodeKind.AHEAD: lambda draw: _steady(_fault("ahead", ledgers=draw.each(_LEDGERS))),
+    NodeKind.INGESTION: lambda draw: _steady(
+        _fault("ingestion_delay", ledgers=draw.each(_LEDGERS))
+    ),
+    NodeKind.FORGETFUL: lambda draw: _steady(
         _fault("trimmed_history", ledgers=draw.each((1, 2, 3, 5, 10)))
     ),
-    Kind.EMPTY_LIST: lambda draw: _steady(
+    NodeKind.EMPTY_LIST: lambda draw: _steady(
         _fault("empty_list"), is_alternating=draw.each((False, True))
     ),
-    Kind.CURSOR: lambda draw: _steady(
+    NodeKind.CURSOR: lambda draw: _steady(
         _fault("cursor", mode=draw.each(("zero", "rewind", "echo", "empty")))
     ),
-    Kind.SIMULATION: lambda draw: _steady(
+    NodeKind.SIMULATION: lambda draw: _steady(
         _fault("simulation_error", methods=_SIMULATE, text=draw.each(_NODE_FAILURES))
     ),
-    Kind.MISSING_ENTRY: _missing_entry,
-    Kind.NO_EVENTS: lambda draw: _steady(_fault("no_simulation_events")),
-    Kind.ERROR_BEFORE: lambda draw: _steady(_error(draw.number, "before", draw.some(_SCOPES))),
-    Kind.ERROR_AFTER: lambda draw: _steady(
+    NodeKind.MISSING_ENTRY: _missing_entry,
+    NodeKind.NO_EVENTS: lambda draw: _steady(_fault("no_simulation_events")),
+    NodeKind.ERROR_BEFORE: lambda draw: _steady(_error(draw.number, "before", draw.some(_SCOPES))),
+    NodeKind.ERROR_AFTER: lambda draw: _steady(
         _error(draw.each(_AFTER_THE_CALL), "after", draw.some(_SCOPES))
     ),
-    Kind.HTTP: lambda draw: _steady(
+    NodeKind.HTTP: lambda draw: _steady(
         _fault("http", methods=draw.some(_SCOPES), **draw.each(_GATEWAYS))
     ),
-    Kind.SENDING: _sending,
-    Kind.TORN: _torn,
-    Kind.TORN_SEARCH: _torn_search,
-    Kind.OUTLIVED: _outlived,
-    Kind.LARGE: _large,
-    Kind.MIXED: _mixed,
+    NodeKind.SENDING: _sending,
+    NodeKind.TORN: _torn,
+    NodeKind.TORN_SEARCH: _torn_search,
+    NodeKind.OUTLIVED: _outlived,
+    NodeKind.LARGE: _large,
+    NodeKind.MIXED: _mixed,
 }
 
 
-def plan_of(kind: Kind, seed: int, *, nodes: int) -> FaultPlan:
+def plan_of(kind: NodeKind, seed: int, *, nodes: int) -> FaultPlan:
     """Plan the faults of a case; twenty seeds use each parameter with one node and with two.
 
     The second of two nodes has no fault, is one to three ledgers behind, or has the same faults.

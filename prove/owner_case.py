@@ -1,17 +1,16 @@
 """The owners' cases: plans of every start and end, and hostile owners in pairs."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import combinations
 from typing import Any, Final
 
-import aiohttp
-
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_state import RunState
 from prove.automation_world import AutomationWorld
+from prove.outcome import Outcome, findings_of
 from prove.owner_changes import ChangeWhileClaimed
 from prove.owner_desk import OwnerDesk, PlanOwner, keeper_body
 from prove.owner_hostile import (
@@ -32,6 +31,7 @@ from prove.owner_verdict import (
     judge_runs,
     read_accounts,
 )
+from prove.run_cases import ends_within
 from testing.machine import RunFailed
 
 NUMBERS: Final = 800_000  # above those of the other cases of the proof
@@ -53,7 +53,7 @@ _USUAL: Final = (60_000_000, 200_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class HostileCase:
+class HostileOwners:
     """What hostile owners do at once, beside an honest one."""
 
     seed: int
@@ -77,33 +77,21 @@ class HostileCase:
         return StageSettings(self.replicas, owner, total)
 
 
-OwnerCase = LifeCase | HostileCase
+OwnerCase = LifeCase | HostileOwners
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerOutcome:
-    """The outcome of a case; `told` is what became of each plan, or what the service answered."""
-
-    case: OwnerCase
-    findings: list[OwnerFinding]
-    told: list[str]
-    took_s: float
-    plays: int = 1
-
-    @property
-    def is_failed(self) -> bool:
-        """Whether the case shows a defect."""
-        return bool(self.findings)
+@dataclass(frozen=True, kw_only=True)
+class OwnerOutcome(Outcome[OwnerCase, OwnerViolation]):
+    """The outcome; `answers` are what became of each plan, or what the service answered."""
 
     def __str__(self) -> str:
-        why = "; ".join(f"{each.violation}: {each.why}" for each in self.findings)
-        return f"{self.case} -> {why or 'no violation'} ({self.took_s:.0f} s)"
+        return f"{self.case} -> {self.why} ({self.took_s:.0f} s)"
 
 
 def draw_owner_cases(seed: int) -> list[OwnerCase]:
     """The cases of a seed; twenty-one seeds play every pair of acts, by one or by two replicas."""
     pair = _PAIRS[(seed * 4) % len(_PAIRS)]
-    return [HostileCase(seed, NUMBERS, pair, replicas=1 + seed % 2), *draw_plans(seed)]
+    return [HostileOwners(seed, NUMBERS, pair, replicas=1 + seed % 2), *draw_plans(seed)]
 
 
 async def run_owner_case(
@@ -120,16 +108,17 @@ async def run_owner_case(
     began, played, kept = loop.time(), 0, list[OwnerFinding]()
     while True:
         played += 1
-        try:
-            async with asyncio.timeout(_LONGEST_S):
-                findings, told, is_steady = await _play(world, case)
-        except TimeoutError as error:
-            raise RunFailed(f"{case} did not end within {_LONGEST_S:g} s") from error
-        except aiohttp.ClientError as error:
-            raise RunFailed(f"a replica does not answer any more: {error}") from error
+        async with ends_within(case, _LONGEST_S):
+            findings, told, is_steady = await _play(world, case)
         unpaid = [each for each in findings if each.violation is OwnerViolation.UNPAID]
         if len(unpaid) == len(findings) or played >= (plays if is_steady else plays * _UNSTEADY):
-            return OwnerOutcome(case, [*kept, *findings], told, loop.time() - began, played)
+            return OwnerOutcome(
+                case=case,
+                findings=[*kept, *findings],
+                answers=told,
+                took_s=loop.time() - began,
+                plays=played,
+            )
         kept += unpaid  # no machine is so busy that it pays for fees
 
 
@@ -198,18 +187,17 @@ class HonestOwner:
         ]
         made = sum(run["state"] == RunState.SUCCEEDED for run in runs)
         status, reason = await self.owner.status(self.plan)
-        found = [
-            OwnerFinding(OwnerViolation.LATE, 1, f"the honest run {run['run_index']} is {run}")
-            for run in late
-        ]
+        found = findings_of(
+            {OwnerViolation.LATE: [f"the honest run {run['run_index']} is {run}" for run in late]}
+        )
         if made < self.due_times:
             why = f"{made} honest runs of {self.due_times} were made; it is {status} ({reason})"
-            found.append(OwnerFinding(OwnerViolation.LATE, self.due_times - made, why))
+            found.append(OwnerFinding(OwnerViolation.LATE, why, self.due_times - made))
         return found
 
 
 async def play_hostile(
-    world: AutomationWorld, case: HostileCase
+    world: AutomationWorld, case: HostileOwners
 ) -> tuple[list[OwnerFinding], list[str], bool]:
     """Play a case: what is wrong, what was answered, and whether the pace was steady."""
     async with open_owner_stage(world, case.settings) as stage:
@@ -258,17 +246,3 @@ async def _let_due_time_come(
         await stage.leap_until(at + timedelta(seconds=_SPARE_S))
     await stage.wait_until_quiet(within_s=_QUIET_S)
     await asyncio.gather(*(act.follow(number) for act in acts))
-
-
-def sizes_of(outcomes: Sequence[OwnerOutcome]) -> Iterator[tuple[OwnerViolation, int]]:
-    """The sum of each violation over all cases."""
-    for violation in OwnerViolation:
-        yield (
-            violation,
-            sum(
-                each.size
-                for outcome in outcomes
-                for each in outcome.findings
-                if each.violation is violation
-            ),
-        )

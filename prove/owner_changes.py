@@ -11,9 +11,8 @@ from farebox.automation.runs.run_state import LEASED_STATES, WAITING_STATES, Run
 from prove.owner_desk import PlanOwner
 from prove.owner_hostile import Deeds
 from prove.owner_stage import OwnerStage
-from prove.run_interceptor import RunInterceptor
+from prove.run_interceptor import run_interceptor_of
 from testing.automation_cases import MANDATE, PRESIGNED, Case, Timing, plan_body
-from testing.machine import RunFailed
 
 T = TypeVar("T")
 _FAR: Final = timedelta(hours=2)  # later than every case
@@ -99,9 +98,7 @@ class ChangeWhileClaimed:
     async def begin(self) -> None:
         """Open a plan of two legs a run."""
         for replica in self._deeds.stage.replicas:
-            if not isinstance(replica.interceptor, RunInterceptor):
-                raise RunFailed("the replica's calls cannot be seen")
-            replica.interceptor.plan_watch = self._watch
+            run_interceptor_of(replica).plan_watch = self._watch
         self._owner = await self._deeds.desk.classic()
         await self._open(self._owner)
 

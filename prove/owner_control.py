@@ -1,19 +1,17 @@
 """Builds of the service that must fail the owners' cases: each has one rule of prices less."""
 
-from enum import StrEnum
-from pathlib import Path
 from typing import Final
 
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
-from prove.broken_build import sources_with_ends
-from prove.owner_case import HostileCase, OwnerCase, OwnerOutcome
+from prove.broken_build import End
+from prove.owner_case import HostileOwners, OwnerCase, OwnerOutcome
 from prove.owner_hostile import HostileAct
-from prove.owner_plans import End, LifeCase, Start
+from prove.owner_plans import LifeCase, PlanEnd, PlanStart
 from prove.owner_stage import TIMED
 from prove.owner_verdict import OwnerViolation
+from prove.run_cases import Control, finds
 
-_DUE_TIMES: Final = 2  # of the control of an act
 # a cheap run's credit pays for a dear one, as where credit is counted in runs
 _RETURNED_DEAR: Final = """
 
@@ -50,65 +48,42 @@ async def lock_due_run(db, proposal_id):
 _AS_OF_NOW: Final = "\n\nONLY_TOO_EARLY = frozenset()\n"
 
 
-class OwnerControl(StrEnum):
-    """The defect of a build."""
-
-    CREDIT = "credit comes back at another price than that it was paid at"
-    SETUP = "an installation is not charged"
-    CEILING = "a run may cost more than it was quoted at"
-    CLAIMED = "a leg can be claimed in the middle of a change of its plan"
-    DRY_RUN = "the dry run is made as of now, and not of the plan's start"
-
-    @property
-    def case(self) -> OwnerCase:
-        """The case that shows the defect."""
-        if self is OwnerControl.DRY_RUN:
-            pair = (PlanKind.CONTRACT_CALL, AuthorityMode.MANDATE)
-            return LifeCase(-1, 1, Start.FUTURE, End.LATER, (pair,))
-        return HostileCase(-1, 1, (_ACTS[self],), due_times=_DUE_TIMES)
-
-    def shows_in(self, outcome: OwnerOutcome) -> bool:
-        """Whether the outcome shows the defect."""
-        shown = _SHOWN.get(self, OwnerViolation.UNPAID)
-        return any(each.violation is shown for each in outcome.findings)
+def _act(act: HostileAct) -> HostileOwners:
+    return HostileOwners(-1, 1, (act,), due_times=2)
 
 
-_ACTS: Final = {
-    OwnerControl.CREDIT: HostileAct.CREDIT,
-    OwnerControl.SETUP: HostileAct.SETUPS,
-    OwnerControl.CEILING: HostileAct.GROWING,
-    OwnerControl.CLAIMED: HostileAct.CHANGES,
-}
-_SHOWN: Final = {
-    OwnerControl.DRY_RUN: OwnerViolation.NEVER_RUN,
-    OwnerControl.CLAIMED: OwnerViolation.UNENDED,
-}
-_ENDS: Final = {
-    OwnerControl.CREDIT: {
-        "automation/runs/credit_store.py": ("async def return_credit(", _RETURNED_DEAR)
-    },
-    OwnerControl.SETUP: {"automation/plans/quote.py": ("def price_setup(", _NO_SETUP)},
-    OwnerControl.CEILING: {"automation/execution/execute_run.py": ("def paid_limit(", _NO_LIMIT)},
-    OwnerControl.CLAIMED: {"automation/runs/run_store.py": ("async def lock_due_run(", _UNLOCKED)},
-    OwnerControl.DRY_RUN: {
-        "automation/lifecycle/dry_run.py": ("    ONLY_TOO_EARLY,\n", _AS_OF_NOW)
-    },
-}
+_MANDATE: Final = (PlanKind.CONTRACT_CALL, AuthorityMode.MANDATE)
 
 
-def timed_sources(folder: Path) -> Path:
-    """Write a copy of the sources whose time can be moved.
-
-    Raises:
-        RunFailed: the sources lack the text that is replaced.
-    """
-    return sources_with_ends(folder, TIMED)
+def _control(
+    name: str, defect: str, violation: OwnerViolation, case: OwnerCase, end: End
+) -> Control[OwnerCase, OwnerOutcome]:
+    return Control(name, (case,), TIMED.with_ends(end), finds(violation), defect)
 
 
-def broken_sources(folder: Path, control: OwnerControl) -> Path:
-    """Write such a copy with one defect.
-
-    Raises:
-        RunFailed: the sources lack the text that is replaced.
-    """
-    return sources_with_ends(folder, {**TIMED, **_ENDS[control]})
+OWNER_CONTROLS: Final[tuple[Control[OwnerCase, OwnerOutcome], ...]] = (
+    _control(
+        "credit", "credit comes back at another price than that it was paid at",
+        OwnerViolation.UNPAID, _act(HostileAct.CREDIT),
+        End("automation/runs/credit_store.py", "async def return_credit(", _RETURNED_DEAR),
+    ),
+    _control(
+        "setup", "an installation is not charged", OwnerViolation.UNPAID, _act(HostileAct.SETUPS),
+        End("automation/plans/quote.py", "def price_setup(", _NO_SETUP),
+    ),
+    _control(
+        "ceiling", "a run may cost more than it was quoted at", OwnerViolation.UNPAID,
+        _act(HostileAct.GROWING),
+        End("automation/execution/execute_run.py", "def paid_limit(", _NO_LIMIT),
+    ),
+    _control(
+        "claimed", "a leg can be claimed in the middle of a change of its plan",
+        OwnerViolation.UNENDED, _act(HostileAct.CHANGES),
+        End("automation/runs/run_store.py", "async def lock_due_run(", _UNLOCKED),
+    ),
+    _control(
+        "dry_run", "the dry run is made as of now, and not of the plan's start",
+        OwnerViolation.NEVER_RUN, LifeCase(-1, 1, PlanStart.FUTURE, PlanEnd.LATER, (_MANDATE,)),
+        End("automation/lifecycle/dry_run.py", "    ONLY_TOO_EARLY,\n", _AS_OF_NOW),
+    ),
+)  # fmt: skip

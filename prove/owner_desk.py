@@ -10,9 +10,9 @@ from typing import Final
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
-from prove.owner_scenery import key_of, owners_of
+from prove.ask_node import read_newest
+from prove.automation_world import key_of, owners_of
 from prove.owner_stage import OwnerStage
-from prove.run_envelopes import read_newest
 from prove.world import NETWORK
 from testing.automation_owners import Client, Json, open_http
 from testing.machine import RunFailed

@@ -14,15 +14,14 @@ from stellar_sdk import InvokeHostFunction, scval, xdr
 
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
+from prove.ask_node import land_operation
 from prove.owner_desk import OwnerDesk, PlanOwner, keeper_body, open_body
 from prove.owner_stage import OwnerStage
 from prove.run_envelopes import read_run_envelope
-from prove.run_interceptor import RunInterceptor
-from prove.stranger import land_operation
+from prove.run_interceptor import run_interceptor_of
 from testing.automation_cases import MANDATE, OPEN, Case, Timing, plan_body
 from testing.automation_owners import Json
 from testing.contracts import call
-from testing.machine import RunFailed
 
 T = TypeVar("T")
 _FAR: Final = timedelta(hours=2)  # later than every case
@@ -319,12 +318,11 @@ class FailOnLedger:
 def spoil_runs_of(stage: OwnerStage, keeper: str) -> None:
     """Let every run of a keeper fail on the ledger: just before it, its condition ends."""
     for replica in stage.replicas:
-        if not isinstance(replica.interceptor, RunInterceptor):
-            raise RunFailed("the replica's calls cannot be seen")
-        known = replica.interceptor.send_watch
+        interceptor = run_interceptor_of(replica)
+        known = interceptor.send_watch
         watch = known if isinstance(known, SpoiledRuns) else SpoiledRuns(stage)
         watch.keepers.add(keeper)
-        replica.interceptor.send_watch = watch
+        interceptor.send_watch = watch
 
 
 class SpoiledRuns:

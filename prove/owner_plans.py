@@ -21,7 +21,7 @@ from testing.automation_cases import APPLIES, OPEN, SESSION, Case, Timing, plan_
 from testing.automation_owners import Json
 
 
-class Start(StrEnum):
+class PlanStart(StrEnum):
     """When a plan starts."""
 
     NOW = "now"
@@ -29,7 +29,7 @@ class Start(StrEnum):
     FAR = "in eight days"  # later than the time in which a plan is activated
 
 
-class End(StrEnum):
+class PlanEnd(StrEnum):
     """When a plan ends."""
 
     SOON = "soon"
@@ -38,9 +38,9 @@ class End(StrEnum):
 
 
 _STARTS: Final = {
-    Start.NOW: timedelta(),
-    Start.FUTURE: timedelta(minutes=10),
-    Start.FAR: timedelta(days=8),
+    PlanStart.NOW: timedelta(),
+    PlanStart.FUTURE: timedelta(minutes=10),
+    PlanStart.FAR: timedelta(days=8),
 }
 _SOON_S: Final = (20, 45, 70, 130, 170, 300)  # after the start, or after a sale that is made now
 _LATER: Final = timedelta(days=2)
@@ -63,14 +63,14 @@ class Wish:
 
     kind: PlanKind
     mode: AuthorityMode
-    start: Start
-    end: End
+    start: PlanStart
+    end: PlanEnd
     schedule: str
     missed: MissedRuns | None
     soon_s: int
 
     def __str__(self) -> str:
-        end = f"{self.soon_s} s after the start" if self.end is End.SOON else self.end.value
+        end = f"{self.soon_s} s after the start" if self.end is PlanEnd.SOON else self.end.value
         what = f"{self.kind} {self.mode}, starts {self.start}, ends {end}"
         return f"{what}, {self.schedule}, {self.missed or 'the default policy'}"
 
@@ -82,7 +82,7 @@ class Wish:
     @property
     def is_possible(self) -> bool:
         """Whether there is certainly time to sell it and to run it."""
-        return self.end is not End.SOON
+        return self.end is not PlanEnd.SOON
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ class LifeCase:
 
     seed: int
     number: int
-    start: Start
-    end: End
+    start: PlanStart
+    end: PlanEnd
     pairs: tuple[tuple[PlanKind, AuthorityMode], ...]
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ _HALVES: Final = 2  # seeds that together play every kind and mode of a start an
 
 def draw_plans(seed: int) -> list[LifeCase]:
     """The case of a seed: eighteen seeds play every kind, mode, start and end."""
-    combinations = [(start, end) for start in Start for end in End]
+    combinations = [(start, end) for start in PlanStart for end in PlanEnd]
     start, end = combinations[(seed - 1) % len(combinations)]
     half = (seed - 1) // len(combinations) % _HALVES
     pairs = tuple(each for number, each in enumerate(EVERY) if number % _HALVES == half)
@@ -202,9 +202,9 @@ def _body(stage: OwnerStage, wish: Wish, keeper: str, account: str) -> Json:
         "condition": {"type": "condition", "everySeconds": 30},
     }
     body["schedule"] = schedules[wish.schedule]
-    ends = {End.SOON: first + timedelta(seconds=wish.soon_s), End.LATER: first + _LATER}
+    ends = {PlanEnd.SOON: first + timedelta(seconds=wish.soon_s), PlanEnd.LATER: first + _LATER}
     changed: dict[str, Any] = {
-        "startsAt": None if wish.start is Start.NOW else moment(start),
+        "startsAt": None if wish.start is PlanStart.NOW else moment(start),
         "expiresAt": moment(ends[wish.end]) if wish.end in ends else None,
         "missedRuns": None if wish.missed is None else wish.missed.value,
     }
@@ -274,6 +274,6 @@ def _due_of(runs: Sequence[Any]) -> Iterator[datetime | None]:
 def _judge(plans: Sequence[WishedPlan]) -> Iterator[OwnerFinding]:
     for each in plans:
         if each.is_paid and not each.has_run and each.is_in_time:
-            yield OwnerFinding(OwnerViolation.NEVER_RUN, 1, f"it is paid and never runs: {each}")
+            yield OwnerFinding(OwnerViolation.NEVER_RUN, f"it is paid and never runs: {each}")
         if not each.is_paid and each.wish.is_possible:
-            yield OwnerFinding(OwnerViolation.LATE, 1, f"it is not for sale: {each}")
+            yield OwnerFinding(OwnerViolation.LATE, f"it is not for sale: {each}")

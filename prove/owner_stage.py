@@ -5,7 +5,7 @@ import contextlib
 import math
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -20,22 +20,23 @@ from farebox.local.devnet import Scene
 from farebox.local.faults import LocalFault
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.soroban_rpc import SorobanRpc
-from prove.automation_world import AutomationWorld
-from prove.broken_build import Ends
+from prove.ask_node import ask_node, read_newest
+from prove.automation_world import AutomationWorld, OwnerScenery, chain_of
+from prove.broken_build import Build, End
 from prove.environment import Environment, Replica
-from prove.owner_scenery import OwnerScenery, chain_of
-from prove.run_envelopes import ask_node, read_newest
 from prove.world import NETWORK
 from testing.automation_chain import AutomationChain
 from testing.contracts import call
 from testing.plan_service import PRICE
 
 AHEAD: Final = "PROVE_AHEAD"  # names a file: the seconds that the service's time is ahead
-# the database's time, by which rows are judged, goes with that of the network
-TIMED: Final[Ends] = {
-    "storage/database_clock.py": (
-        "class DatabaseClock:",
-        f"""
+# ledgers close fast, and no payment may expire
+LONG_RUN_OFFER: Final = End(
+    "automation/credits/run_offer.py",
+    "MAX_TIMEOUT_S: Final = 120",
+    "\n\nMAX_TIMEOUT_S = 3600\n",
+)
+_AHEAD_CLOCK: Final = f"""
 
 def _now_ahead(self, own=DatabaseClock.now):
     import os
@@ -45,11 +46,14 @@ def _now_ahead(self, own=DatabaseClock.now):
 
 
 DatabaseClock.now = _now_ahead
-""",
-    ),
-    # ledgers close fast, and no payment may expire
-    "automation/credits/run_offer.py": ("MAX_TIMEOUT_S: Final = 120", "\n\nMAX_TIMEOUT_S = 3600\n"),
-}
+"""
+# the database's time, by which rows are judged, goes with that of the network
+TIMED: Final = Build(
+    (
+        End("storage/database_clock.py", "class DatabaseClock:", _AHEAD_CLOCK),
+        LONG_RUN_OFFER,
+    )
+)
 UNITS_PER_XLM: Final = 10_000_000  # a base unit for a stroop
 _SUFFIX: Final = NETWORK.name
 _PACE_S: Final = 0.5  # of ledgers
@@ -220,10 +224,16 @@ def settings_of(world: AutomationWorld, settings: StageSettings) -> dict[str, st
 
 @asynccontextmanager
 async def open_owner_stage(
-    world: AutomationWorld, settings: StageSettings
+    world: AutomationWorld,
+    settings: StageSettings,
+    more: Mapping[str, str] | None = None,
+    start: Callable[[OwnerStage], Awaitable[None]] = OwnerStage.start,
 ) -> AsyncIterator[OwnerStage]:
-    """Open an environment of its own with replicas that sell runs at cost; remove it at the end."""
-    async with world.environment(settings_of(world, settings)) as environment:
+    """Open an environment of its own with replicas that sell runs at cost; remove it at the end.
+
+    `more` are further settings of the service.
+    """
+    async with world.environment(settings_of(world, settings) | dict(more or {})) as environment:
         environment.ledger_closer.pause()
         url = Secret(environment.devnet.rpc_url)
         async with HttpSorobanRpc(NETWORK, url, timeout_s=20) as node:
@@ -231,7 +241,7 @@ async def open_owner_stage(
             stage = OwnerStage(world, environment, chain, node, settings)
             closing = asyncio.create_task(close_ledgers(environment, stage.closed_at))
             environment.waiting.append(closing)
-            await stage.start()
+            await start(stage)
             yield stage
 
 

@@ -3,19 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
-from stellar_sdk import FeeBumpTransactionEnvelope, TransactionBuilder, xdr
+from stellar_sdk import FeeBumpTransactionEnvelope, TransactionBuilder
 
 from farebox.automation.paymaster.budget_store import AutomationBudgets, SpendScope
 from farebox.automation.plans.proposal_state import TERMINAL_STATES
 from farebox.kernel.amounts import Stroops
+from prove.ask_node import read_transactions
+from prove.outcome import Finding, findings_of
 from prove.owner_stage import OwnerStage
 from prove.payment_check import read_ledger
-from prove.run_envelopes import ask_node, read_run_envelope
+from prove.run_envelopes import fee_of, read_run_envelope
 from prove.world import NETWORK
 
-_PAGE: Final = 200
 _CLOSE: Final = "close"  # of a guard and of a mandate
 _SETTLED_RUNS: Final = 10  # an owner with fewer shares the loss limit of all new ones
 
@@ -30,13 +31,7 @@ class OwnerViolation(StrEnum):
     UNENDED = "runs_unended"
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerFinding:
-    """A violation, its size and its evidence."""
-
-    violation: OwnerViolation
-    size: int
-    why: str
+OwnerFinding = Finding[OwnerViolation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +54,14 @@ async def read_fees(stage: OwnerStage) -> list[PaidFee]:
     environment = stage.environment
     rows = await environment.query("SELECT address FROM automation_channels")
     payers = {stage.world.scenery.paymaster.public_key, *(row["address"] for row in rows)}
-    params: dict[str, Any] = {
-        "startLedger": environment.world.prepared.latest + 1,
-        "pagination": {"limit": _PAGE},
-    }
     found: list[PaidFee] = []
-    while True:
-        page = await ask_node(environment, "getTransactions", params)
-        for each in page["transactions"]:
-            if _fee_source(each["envelopeXdr"]) in payers:
-                made = read_run_envelope(each["envelopeXdr"])
-                fee = xdr.TransactionResult.from_xdr(each["resultXdr"]).fee_charged.int64
-                found.append(
-                    PaidFee(
-                        each["txHash"],
-                        "" if made is None else made.function,
-                        each["status"] == "SUCCESS",
-                        fee,
-                    )
-                )
-        if len(page["transactions"]) < _PAGE:
-            return found
-        params = {"pagination": {"limit": _PAGE, "cursor": page["cursor"]}}
+    async for each in read_transactions(environment):
+        if _fee_source(each["envelopeXdr"]) in payers:
+            made = read_run_envelope(each["envelopeXdr"])
+            function = "" if made is None else made.function
+            is_success = each["status"] == "SUCCESS"
+            found.append(PaidFee(each["txHash"], function, is_success, fee_of(each)))
+    return found
 
 
 def _fee_source(envelope: str) -> str:
@@ -157,7 +138,7 @@ def judge_accounts(accounts: OwnerAccounts) -> list[OwnerFinding]:
     if not accounts.unpaid:
         return []
     why = f"{accounts.unpaid} stroops are neither paid nor budgeted: {accounts}"
-    return [OwnerFinding(OwnerViolation.UNPAID, accounts.unpaid, why)]
+    return [OwnerFinding(OwnerViolation.UNPAID, why, accounts.unpaid)]
 
 
 async def judge_runs(stage: OwnerStage) -> list[OwnerFinding]:
@@ -181,13 +162,12 @@ async def judge_runs(stage: OwnerStage) -> list[OwnerFinding]:
         GROUP BY p.id HAVING max(r.leg_index) > 0
         """
     )
-    found = [
-        OwnerFinding(OwnerViolation.UNENDED, 1, f"a run is not ended: {dict(each)}")
-        for each in unended
-    ]
+    found = findings_of(
+        {OwnerViolation.UNENDED: [f"a run is not ended: {dict(each)}" for each in unended]}
+    )
     for each in charged:
         off = abs(each["consumed"] - each["made"])
         if off:
             why = f"{each['id']} made {each['made']} runs and was charged {each['consumed']}"
-            found.append(OwnerFinding(OwnerViolation.CHARGED, off, why))
+            found.append(OwnerFinding(OwnerViolation.CHARGED, why, off))
     return found

@@ -8,14 +8,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-import aiohttp
 import asyncpg
 from stellar_sdk import Address, scval, xdr
 
 from farebox.x402.reasons import REGISTRY, Reason, Retry
+from prove.ask_node import read_transactions
 from prove.environment import Environment, SignedPayment
+from prove.outcome import Finding, findings_of
 
-_PAGE: Final = 200
 _LOOK_S: Final = 0.1
 FINAL_STATES: Final = ("confirmed", "failed", "dead", "unproven")
 
@@ -26,6 +26,20 @@ class SettlementViolation(StrEnum):
     DOUBLED = "doubled"
     LOST = "lost"
     UNRESOLVED = "unresolved"
+    REFUSED = "false_refusals"
+    FAILED = "false_failures"
+    FORFEITED = "forfeited"
+    RETRY_AFTER = "retry_after_missing"
+    UNEXPLAINED = "unexplained"
+
+
+PaymentFinding = Finding[SettlementViolation]
+# those that the comparison itself finds
+COMPARED: Final = (
+    SettlementViolation.DOUBLED,
+    SettlementViolation.LOST,
+    SettlementViolation.UNRESOLVED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +109,6 @@ class Row:
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SettlementFinding:
-    """A violation and its evidence."""
-
-    violation: SettlementViolation
-    why: str
-
-
 async def read_row(environment: Environment, payment: SignedPayment) -> Row | None:
     """Read the payment's row; None when its identity is free."""
     rows = await environment.query(
@@ -140,21 +146,11 @@ def _row(record: asyncpg.Record) -> Row:
 
 async def read_ledger(environment: Environment) -> list[LedgerPayment]:
     """Read every payment that was included in a ledger since the case began."""
-    payments: list[LedgerPayment] = []
-    params: dict[str, Any] = {
-        "startLedger": environment.world.prepared.latest + 1,
-        "pagination": {"limit": _PAGE},
-    }
-    async with aiohttp.ClientSession(trust_env=False) as session:
-        while True:
-            call = {"jsonrpc": "2.0", "id": 1, "method": "getTransactions", "params": params}
-            async with session.post(environment.devnet.rpc_url, json=call) as answer:
-                page = (await answer.json())["result"]
-            for each in page["transactions"]:
-                payments += _payments_of(each)
-            if len(page["transactions"]) < _PAGE:
-                return payments
-            params = {"pagination": {"limit": _PAGE, "cursor": page["cursor"]}}
+    return [
+        payment
+        async for transaction in read_transactions(environment)
+        for payment in _payments_of(transaction)
+    ]
 
 
 def _payments_of(transaction: dict[str, Any]) -> list[LedgerPayment]:
@@ -202,6 +198,11 @@ def group_by_payment(
     return by_payment
 
 
+def landed_of(own: Sequence[LedgerPayment]) -> str | None:
+    """Return the hash of the transaction that succeeded."""
+    return next((each.tx_hash for each in own if each.is_success), None)
+
+
 def is_answer_cut(row: Row | None, answers: Sequence[Answer]) -> bool:
     """Whether the answer that carried the one success did not arrive."""
     was_delivered = any(answer.is_success for answer in answers)
@@ -214,22 +215,18 @@ def judge(
     answers: Sequence[Answer],
     *,
     is_final: bool,
-) -> list[SettlementFinding]:
+) -> list[PaymentFinding]:
     """Find every violation of one payment.
 
     `own` are its transactions on the ledger, `answers` are in order.
     """
-    findings = [
-        SettlementFinding(SettlementViolation.DOUBLED, why) for why in _find_doubled(own, answers)
-    ]
-    if not is_final:
+    found = {SettlementViolation.DOUBLED: _find_doubled(own, answers)}
+    if is_final:
+        found[SettlementViolation.LOST] = _find_lost(landed_of(own), row, answers)
+    else:
         state = row.state if row is not None else "free"
-        return [*findings, SettlementFinding(SettlementViolation.UNRESOLVED, f"the row is {state}")]
-    landed = next((each.tx_hash for each in own if each.is_success), None)
-    findings += [
-        SettlementFinding(SettlementViolation.LOST, why) for why in _find_lost(landed, row, answers)
-    ]
-    return findings
+        found[SettlementViolation.UNRESOLVED] = [f"the row is {state}"]
+    return findings_of(found)
 
 
 def _find_doubled(own: Sequence[LedgerPayment], answers: Sequence[Answer]) -> list[str]:

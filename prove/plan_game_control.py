@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -29,36 +27,6 @@ from testing.machine import say
 _MOST_GAMES: Final = 300  # in which a control is caught
 _SEED: Final = -3  # of the games of all controls
 _AFTER_DEADLINE: Final = timedelta(seconds=1)
-
-
-class GameControl(StrEnum):
-    """What a service has that must be found."""
-
-    UNLOCKED = "a run can be claimed in the middle of a change of its plan"
-    ALL_DUE = "all legs that wait are due"
-    STALE = "the journal stops a run by a plan that it has not locked"
-    CUT = "a run that a pause has cut short is sent"
-    OVERDUE = "the upkeep does not look again once it has the plan"
-    WAITS = "nobody looks again at a budget once it has refused"
-    UNDONE = "the operator's pause undoes a cancellation"
-
-    @property
-    def openings(self) -> Sequence[Opening]:
-        """The openings of the games that find it."""
-        return _OPENINGS[self]
-
-
-_OPENINGS: Final = MappingProxyType(
-    {
-        GameControl.UNLOCKED: (Opening.BEGUN, Opening.DIED),
-        GameControl.ALL_DUE: (Opening.BEGUN,),
-        GameControl.STALE: (Opening.RETRIED,),
-        GameControl.CUT: (Opening.FRESH, Opening.DIED_PAUSED),
-        GameControl.OVERDUE: (Opening.UNPAID,),
-        GameControl.WAITS: (Opening.BUDGET,),
-        GameControl.UNDONE: (Opening.DIED,),
-    }
-)
 
 
 async def _find_due_run(db: Connection, proposal_id: str) -> bool:
@@ -121,49 +89,80 @@ async def _answer_no(*_: object, **__: object) -> bool:
     return False
 
 
-_PATCHES: Final[Any] = MappingProxyType(
-    {
-        GameControl.UNLOCKED: ((run_store, "lock_due_run", _find_due_run),),
-        GameControl.ALL_DUE: ((held_legs, "hold_waiting", _hold_all),),
-        GameControl.STALE: ((RunJournal, "stop", _stop_stale),),
-        GameControl.CUT: (
-            (run_store, "was_withdrawn", _answer_no),
-            (held_legs, "was_withdrawn", _answer_no),
-        ),
-        GameControl.OVERDUE: ((proposal_store, "is_overdue", _answer_yes),),
-        GameControl.WAITS: ((budget_store, "has_room", _answer_no),),
-        GameControl.UNDONE: ((stop_plans, "_pause", _pause_again),),
-    }
-)
+@dataclass(frozen=True, slots=True)
+class GameControl:
+    """What must be found: the openings of the games that find it, and what is patched."""
+
+    name: str
+    defect: str
+    openings: tuple[Opening, ...]
+    patches: tuple[tuple[Any, str, object], ...]
+
+    def __str__(self) -> str:
+        return f"control ({self.defect})"
+
+
+GAME_CONTROLS: Final = (
+    GameControl(
+        "unlocked", "a run can be claimed in the middle of a change of its plan",
+        (Opening.BEGUN, Opening.DIED), ((run_store, "lock_due_run", _find_due_run),),
+    ),
+    GameControl(
+        "all_due", "all legs that wait are due",
+        (Opening.BEGUN,), ((held_legs, "hold_waiting", _hold_all),),
+    ),
+    GameControl(
+        "stale", "the journal stops a run by a plan that it has not locked",
+        (Opening.RETRIED,), ((RunJournal, "stop", _stop_stale),),
+    ),
+    GameControl(
+        "cut", "a run that a pause has cut short is sent",
+        (Opening.FRESH, Opening.DIED_PAUSED),
+        ((run_store, "was_withdrawn", _answer_no), (held_legs, "was_withdrawn", _answer_no)),
+    ),
+    GameControl(
+        "overdue", "the upkeep does not look again once it has the plan",
+        (Opening.UNPAID,), ((proposal_store, "is_overdue", _answer_yes),),
+    ),
+    GameControl(
+        "waits", "nobody looks again at a budget once it has refused",
+        (Opening.BUDGET,), ((budget_store, "has_room", _answer_no),),
+    ),
+    GameControl(
+        "undone", "the operator's pause undoes a cancellation",
+        (Opening.DIED,), ((stop_plans, "_pause", _pause_again),),
+    ),
+)  # fmt: skip
 
 
 @contextmanager
 def broken_by(control: GameControl) -> Iterator[None]:
     """Break the service in this process while the block is executed."""
     with ExitStack() as stack:
-        for owner, name, broken in _PATCHES[control]:
+        for owner, name, broken in control.patches:
             stack.enter_context(patch.object(owner, name, broken))
         yield
 
 
 async def are_game_controls_caught(table: GameTable) -> bool:
     """Whether games find every control, none of them in more than a few hundred."""
-    caught = [await _is_caught(table, control) for control in GameControl]
+    caught = [await _is_caught(table, control) for control in GAME_CONTROLS]
     return all(caught)
 
 
 async def _is_caught(table: GameTable, control: GameControl) -> bool:
-    for number, game in enumerate(_list_games(control), start=1):
+    for number, game in enumerate(list_games(control), start=1):
         with broken_by(control):
             outcome = await play_game(table, game)
         if outcome.is_failed:
-            say(f"control ({control}): found by game {number}: {outcome.findings[0]}")
+            say(f"{control}: found by game {number}: {outcome.findings[0]}")
             return not (await play_game(table, game)).is_failed  # without the defect
-    say(f"control ({control}): NOT found by {_MOST_GAMES} games")
+    say(f"{control}: NOT found by {_MOST_GAMES} games")
     return False
 
 
-def _list_games(control: GameControl) -> Sequence[Game]:
+def list_games(control: GameControl) -> Sequence[Game]:
+    """The games in which a control must be found, of all its openings in turn."""
     each = _MOST_GAMES // len(control.openings)
     drawn = [draw_games(_SEED, opening=opening, count=each) for opening in control.openings]
     return [game for games in zip(*drawn, strict=True) for game in games]

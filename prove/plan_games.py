@@ -25,6 +25,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
+from prove.outcome import Outcome
 from prove.plan_chain import GameLedger
 from prove.plan_gate import (
     GameClock,
@@ -37,7 +38,7 @@ from prove.plan_gate import (
 from prove.plan_moves import MOVES, GameBoard, Move, Process
 from prove.plan_opening import open_plan
 from prove.plan_rows import GameRows, read_game_rows
-from prove.plan_script import End, Game, Opening, Step
+from prove.plan_script import Game, GameEnd, Opening, Step
 from prove.plan_verdict import GameFinding, GameViolation, judge_books, judge_end
 from prove.world import NETWORK, Server
 
@@ -85,23 +86,12 @@ _STATE: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class GameOutcome:
-    """What a game has found; `told` is what each process did."""
-
-    game: Game
-    findings: list[GameFinding]
-    told: list[str]
-    took_s: float = 0.0
-
-    @property
-    def is_failed(self) -> bool:
-        """Whether a rule does not hold."""
-        return bool(self.findings)
+@dataclass(frozen=True, kw_only=True)
+class GameOutcome(Outcome[Game, GameViolation]):
+    """What a game has found; `answers` are what each process did."""
 
     def __str__(self) -> str:
-        why = "; ".join(map(str, self.findings)) or "no violation"
-        return f"{self.game} -> {why}"
+        return f"{self.case} -> {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +133,7 @@ async def play_game(table: GameTable, game: Game) -> GameOutcome:
         played = _Play(table, game, logs)
         await played.play()
     took_s = time.monotonic() - began
-    return GameOutcome(game, played.findings, played.told, took_s)
+    return GameOutcome(case=game, findings=played.findings, answers=played.told, took_s=took_s)
 
 
 @dataclass(eq=False, slots=True)
@@ -289,13 +279,13 @@ class _Play:
             for each in await self._list_open()
             if each["status"] == "paused" and not each["is_cancelling"]
         ]
-        if not paused or self.game.end is End.WAIT:
+        if not paused or self.game.end is GameEnd.WAIT:
             return False
         before = await self.table.observer.fetchval(_STATE)
         await self._alone(Step(Move.RELEASE))
         if self.game.opening is not Opening.BUDGET:  # what is not known stays reserved
             await self._alone(Step(Move.END_SEARCH))
-        move = Move.RESUME if self.game.end is End.RESUME else Move.CANCEL
+        move = Move.RESUME if self.game.end is GameEnd.RESUME else Move.CANCEL
         for plan in paused:
             await self._alone(Step(move), plan=plan)
         return bool(await self.table.observer.fetchval(_STATE) != before)

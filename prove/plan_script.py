@@ -34,7 +34,7 @@ class Opening(StrEnum):
     UNKNOWN = "the outcome of a run is not known"
 
 
-class End(StrEnum):
+class GameEnd(StrEnum):
     """What the owner of a paused plan does at the end of a game."""
 
     RESUME = "resume"
@@ -84,7 +84,7 @@ class Game:
     is_once: bool
     before: tuple[Step, ...]
     together: tuple[Step, ...]
-    end: End
+    end: GameEnd
     is_due: bool  # when they begin, the next run is
 
     @property
@@ -216,7 +216,7 @@ def _draw_game(seed: int, number: int, opening: Opening) -> Game:
         is_once=is_once,
         before=tuple(_draw_before(rng, opening, legs)),
         together=tuple(_draw_together(rng, opening)),
-        end=rng.choice((End.RESUME, End.RESUME, End.CANCEL, End.WAIT)),
+        end=rng.choice((GameEnd.RESUME, GameEnd.RESUME, GameEnd.CANCEL, GameEnd.WAIT)),
         is_due=opening is Opening.RETRIED or rng.random() < 0.75,
     )
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any, Final
@@ -15,6 +14,7 @@ from farebox.automation.runs.run_state import (
     UNRESOLVED_STATES,
     WAITING_STATES,
 )
+from prove.outcome import Finding, findings_of
 from prove.plan_chain import FEE
 from prove.plan_rows import GameRows, Rows
 
@@ -51,15 +51,7 @@ class GameViolation(StrEnum):
     UNENDED = "a plan that does not end"
 
 
-@dataclass(frozen=True, slots=True)
-class GameFinding:
-    """A violation and its evidence."""
-
-    violation: GameViolation
-    why: str
-
-    def __str__(self) -> str:
-        return f"{self.violation}: {self.why}"
+GameFinding = Finding[GameViolation]
 
 
 def judge_books(rows: GameRows) -> list[GameFinding]:
@@ -91,17 +83,14 @@ def judge_books(rows: GameRows) -> list[GameFinding]:
         GameViolation.WAITS: _find_needless_waits(rows),
         GameViolation.KEPT: _find_kept(rows),
     }
-    found += [GameFinding(violation, why) for violation, each in shared.items() for why in each]
-    return found
+    return [*found, *findings_of(shared)]
 
 
 def judge_end(rows: GameRows) -> list[GameFinding]:
     """Find the plans that have not ended although everything was done that ends them."""
-    return [
-        GameFinding(GameViolation.UNENDED, f"{plan['id']} is {plan['status']}")
-        for plan in rows.plans
-        if plan["status"] not in TERMINAL_STATES
-    ]
+    left = [plan for plan in rows.plans if plan["status"] not in TERMINAL_STATES]
+    ends = [f"{plan['id']} is {plan['status']}" for plan in left]
+    return findings_of({GameViolation.UNENDED: ends})
 
 
 def _find_wrong_legs(rows: GameRows, plan: Row) -> Iterator[str]:

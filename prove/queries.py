@@ -6,7 +6,6 @@ query, and no cursor may be accepted that was not issued for its query.
 """
 
 import asyncio
-import os
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
@@ -25,8 +24,10 @@ from farebox.local.devnet import DevnetOptions, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
+from prove.outcome import times_in_ms
 from prove.query_generator import GeneratedQuery, IssuedCursor, QueryVocabulary, generate_query
 from prove.response_check import RawResponse, code_of, find_faults
+from prove.run_cases import read_count, read_wanted
 from testing.machine import OurProcess, ServedNetwork, our_process, say, scratch_folder, subfolder
 from testing.report import run_and_report
 
@@ -113,7 +114,6 @@ class QueryStatistics:
 
     def figures(self) -> dict[str, object]:
         """Return the figures of the last line."""
-        took = sorted(self.took_s) or [0.0]
         answered = sum(self.statuses.values())
         return {
             "asked": answered,
@@ -124,16 +124,14 @@ class QueryStatistics:
             "paths": dict(sorted(self.paths.items())),
             "forged_cursors": self.forged,
             "listings_shown": self.shown,
-            "p50_ms": round(1000 * took[len(took) // 2], 1),
-            "p99_ms": round(1000 * took[int(len(took) * 0.99)], 1),
-            "slowest_ms": round(1000 * took[-1], 1),
+            **times_in_ms(self.took_s),
         }
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the proof; return whether every response was a page or a refusal, and the figures."""
-    count = int(os.environ.get("COUNT") or (_QUICK if is_quick else _COUNT))
-    seed = int(os.environ.get("SEED", "1"))
+    count = read_count(is_quick, whole=_COUNT, quick=_QUICK)
+    seed = read_wanted(is_quick).seed
     began = time.monotonic()
     labelled = read_labelled()
     with scratch_folder("fbx-queries-") as folder:

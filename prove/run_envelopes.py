@@ -1,6 +1,6 @@
 """The envelopes of runs: as they reach the node, and as the ledger has them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -14,11 +14,11 @@ from stellar_sdk import (
     xdr,
 )
 
+from prove.ask_node import read_newest, read_transactions
 from prove.environment import Environment
 from prove.world import NETWORK
 
 T = TypeVar("T")
-_PAGE: Final = 200
 MANDATE_RUN: Final = "run"
 NOT_TAKEN: Final = ("ERROR", "TRY_AGAIN_LATER")  # a node that says so has queued nothing
 
@@ -116,38 +116,20 @@ def _index_of(operation: InvokeHostFunction) -> list[tuple[str, int]]:
     return [] if index is None else [(mandate, index.uint32)]
 
 
-async def ask_node(environment: Environment, method: str, params: object = None) -> dict[str, Any]:
-    """Ask the network's node without a proxy."""
-    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
-    async with environment.web.post(environment.devnet.rpc_url, json=call) as answer:
-        result: dict[str, Any] = (await answer.json())["result"]
-    return result
-
-
-async def read_newest(environment: Environment) -> tuple[int, int]:
-    """Read the newest ledger and its close time (Unix seconds)."""
-    newest = await ask_node(environment, "getLatestLedger")
-    return int(newest["sequence"]), int(newest["closeTime"])
-
-
 async def read_landed(environment: Environment) -> list[LandedEnvelope]:
     """Read every contract call that was included in a ledger since the case began."""
     landed: list[LandedEnvelope] = []
-    params: dict[str, Any] = {
-        "startLedger": environment.world.prepared.latest + 1,
-        "pagination": {"limit": _PAGE},
-    }
-    while True:
-        page = await ask_node(environment, "getTransactions", params)
-        for each in page["transactions"]:
-            envelope = read_run_envelope(each["envelopeXdr"])
-            if envelope is not None:
-                fee = xdr.TransactionResult.from_xdr(each["resultXdr"]).fee_charged.int64
-                is_success = each["status"] == "SUCCESS"
-                landed.append(LandedEnvelope(envelope, each["ledger"], is_success, fee))
-        if len(page["transactions"]) < _PAGE:
-            return landed
-        params = {"pagination": {"limit": _PAGE, "cursor": page["cursor"]}}
+    async for each in read_transactions(environment):
+        envelope = read_run_envelope(each["envelopeXdr"])
+        if envelope is not None:
+            is_success = each["status"] == "SUCCESS"
+            landed.append(LandedEnvelope(envelope, each["ledger"], is_success, fee_of(each)))
+    return landed
+
+
+def fee_of(transaction: Mapping[str, Any]) -> int:
+    """Return what a transaction on the ledger has cost, in stroops."""
+    return int(xdr.TransactionResult.from_xdr(transaction["resultXdr"]).fee_charged.int64)
 
 
 class EnvelopeWatch:

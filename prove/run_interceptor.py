@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
+from prove.environment import Replica
 from prove.interceptor import Boundary, ConnectionCut, Interceptor
 from prove.pg_frames import CATALOGS, Labels, RunStatements, Statements, has_rows
 
@@ -99,3 +100,10 @@ class RunInterceptor(Interceptor):
             return answer
 
         return await super().intercept(label, delivered)
+
+
+def run_interceptor_of(replica: Replica) -> RunInterceptor:
+    """Return the interceptor of a replica that runs automation."""
+    if not isinstance(replica.interceptor, RunInterceptor):
+        raise TypeError(replica.interceptor)
+    return replica.interceptor

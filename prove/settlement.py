@@ -3,146 +3,193 @@
 SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n CASE=k repeats one case.
 """
 
-import os
 import sys
-import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Final
 
-from farebox.local.faults import LocalFault
-from prove.boundaries import RECORDINGS, background_labels, usual_boundaries
+from prove.boundaries import (
+    all_of,
+    background_labels,
+    record_each,
+    tell_boundaries,
+    usual_boundaries,
+)
+from prove.broken_build import Build, Change
 from prove.case import (
     UNDISTURBED,
     Boundaries,
     CallerBehaviour,
-    Case,
+    CrashCase,
     Topology,
-    draw_cases,
+    cases_of,
     short_sweep,
     sweep,
 )
-from prove.concurrency import run_concurrently
-from prove.control import control_sources, deaf_sources
-from prove.crash import Outcome, record, record_idle, run_case, run_until_reached
-from prove.crash_loop import Loop, LoopOutcome, loop_of, run_loop
+from prove.crash import (
+    CrashOutcome,
+    Loop,
+    LoopOutcome,
+    loop_of,
+    record,
+    record_idle,
+    run_case,
+    run_loop,
+    run_until_reached,
+)
 from prove.interceptor import Boundary, CrashTiming
 from prove.ledger_closer import Landing
-from prove.payment_check import SettlementViolation
+from prove.outcome import are_none, count_unreached, count_violations, name_failing, slowest_s
+from prove.payment_check import COMPARED
+from prove.run_cases import (
+    Control,
+    Wanted,
+    are_controls_caught,
+    check_any,
+    read_wanted,
+    run_cases,
+)
 from prove.world import World, open_world
-from testing.machine import RunFailed, say, scratch_folder, subfolder
+from testing.machine import scratch_folder, subfolder
 from testing.report import run_and_report
 
 _WORKERS: Final = 6
 MOST_CONNECTIONS: Final = 20  # of a process, by the default settings
 _QUICK_EVERY: Final = 19
+_LABELS: Final = 20  # of calls that were not reached, in the figures
 _CONTROL_AT: Final = Boundary("rpc sendTransaction", 1)
+SettlementControl = Control[CrashCase, CrashOutcome]
 
 
 async def boundaries_of(world: World) -> Boundaries:
     """Record the call boundaries of settlements without faults, for each topology."""
     idle = await record_idle(world)
-    topologies = [topology for topology in Topology for _ in range(RECORDINGS)]
-    recorded = await run_concurrently(
-        topologies, lambda topology: record(world, topology), workers=2, label="recording"
-    )
-    by_topology: dict[Topology, list[list[Boundary]]] = {topology: [] for topology in Topology}
-    for topology, calls in zip(topologies, recorded, strict=True):
-        by_topology[topology].append(calls)
-    background = background_labels(idle, by_topology[Topology.ONE])
+    recorded = await record_each(Topology, partial(record, world))
+    background = background_labels(idle, recorded[Topology.ONE])
     return {
         topology: usual_boundaries(each, background, label=topology)
-        for topology, each in by_topology.items()
+        for topology, each in recorded.items()
     }
 
 
-def all_of(boundaries: Boundaries) -> list[Boundary]:
-    """Return the boundaries of all topologies, once each."""
-    return sorted({boundary for each in boundaries.values() for boundary in each})
-
-
-def plan_cases(boundaries: Boundaries, *, seeds: int, is_quick: bool) -> list[Case | Loop]:
+def plan_cases(boundaries: Boundaries, wanted: Wanted) -> list[CrashCase | Loop]:
     """Plan the cases of a run, or the case that SEED and CASE name; CASE=0 is the crash loop."""
-    seed, number = int(os.environ.get("SEED", "1")), os.environ.get("CASE")
-    if number == "0":
-        return [loop_of(seed)]
-    if number is not None:
-        candidates = sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
-        return [case for case in candidates if case.number == int(number)]
-    if is_quick:
-        return [*short_sweep(boundaries, every=_QUICK_EVERY), loop_of(1)]
-    drawn = [case for each in range(2, seeds + 1) for case in draw_cases(boundaries, each)]
-    return [*sweep(boundaries), *drawn, *(loop_of(each) for each in range(1, seeds + 1))]
+
+    def quick() -> list[CrashCase]:
+        return short_sweep(boundaries, every=_QUICK_EVERY)
+
+    cases = wanted.numbered(partial(cases_of, boundaries), quick=quick)
+    loops = wanted.numbered(lambda seed: [loop_of(seed)], quick=lambda: [loop_of(1)])
+    return [*cases, *loops]
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """Run the proof; return whether it holds, and its figures."""
-    began = time.monotonic()
-    seeds = int(os.environ.get("SEEDS", "1" if is_quick else "20"))
+    wanted = read_wanted(is_quick)
     with scratch_folder("fbx-prove-") as folder:
         async with open_world(subfolder(folder, "real"), workers=_WORKERS) as world:
             boundaries = await boundaries_of(world)
-            for boundary in all_of(boundaries):
-                say(f"boundary: {boundary}")
-            cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick)
-            if not cases:
-                raise RunFailed("no case has this number")
-            outcomes = await run_concurrently(
-                cases, lambda case: _run_and_report(world, case), workers=_WORKERS, label="cases"
+            tell_boundaries(all_of(boundaries))
+            cases = plan_cases(boundaries, wanted)
+            check_any(cases)
+            outcomes = await run_cases(cases, partial(run_either, world), workers=_WORKERS)
+            caught = wanted.is_replay or await are_controls_caught(
+                world, folder, controls_of(boundaries), run_case
             )
-        is_replay = "CASE" in os.environ
-        caught = is_replay or await _controls_are_caught(folder, boundaries)
-    figures = figures_of(outcomes) | {"boundaries": len(all_of(boundaries)), "seeds": seeds}
-    figures["seconds"] = round(time.monotonic() - began)
-    if is_replay:
-        for outcome in outcomes:
-            say(str(outcome))
-    else:
-        figures["control_caught"] = caught
-    is_right = not any(figures[fault] for fault in SettlementViolation)
+    figures = figures_of(outcomes) | {"boundaries": len(all_of(boundaries)), "seeds": wanted.seeds}
+    figures["seconds"] = wanted.seconds
+    wanted.conclude(figures, outcomes, is_caught=caught)
     is_modest = all(each.connections_max <= MOST_CONNECTIONS for each in outcomes)
-    return is_right and is_modest and caught, figures
+    return are_none(figures, COMPARED) and is_modest and caught, figures
 
 
-async def _run_and_report(world: World, case: Case | Loop) -> Outcome | LoopOutcome:
-    try:
-        outcome = await (
-            run_loop(world, case) if isinstance(case, Loop) else run_until_reached(world, case)
-        )
-    except (RunFailed, LocalFault) as fault:
-        raise RunFailed(f"{case} could not be run: {fault}") from fault
-    if outcome.findings:
-        print(f"FAILED {outcome}", file=sys.stderr, flush=True)
-    return outcome
+async def run_either(world: World, case: CrashCase | Loop) -> CrashOutcome | LoopOutcome:
+    """Run a case of either kind."""
+    if isinstance(case, Loop):
+        return await run_loop(world, case)
+    return await run_until_reached(world, case)
 
 
-def figures_of(outcomes: Sequence[Outcome | LoopOutcome]) -> dict[str, object]:
+def figures_of(outcomes: Sequence[CrashOutcome | LoopOutcome]) -> dict[str, object]:
     """Count the results of a run."""
-    findings = Counter(str(each.violation) for outcome in outcomes for each in outcome.findings)
-    kills = [each for each in outcomes if isinstance(each, Outcome)]
-    loops = [each for each in outcomes if isinstance(each, LoopOutcome)]
+    kills = [each for each in outcomes if isinstance(each, CrashOutcome)]
     return {
         "cases": len(outcomes),
-        "doubled": findings[SettlementViolation.DOUBLED],
-        "lost": findings[SettlementViolation.LOST],
-        "unresolved": findings[SettlementViolation.UNRESOLVED],
+        **count_violations(outcomes, COMPARED),
         "answer_cut": sum(each.answer_cut for each in outcomes),
-        "played_again": sum(each.runs - 1 for each in kills),
-        "not_reached": sum(not each.is_reached for each in kills),
-        "not_reached_at": Counter(
-            each.case.boundary.label for each in kills if not each.is_reached
-        ).most_common(20),
+        "played_again": sum(each.plays - 1 for each in kills),
+        **count_unreached(kills, most=_LABELS),
         "connections_max": max((each.connections_max for each in outcomes), default=0),
-        "crash_loops": len(loops),
-        "failing": [str(each.case) for each in outcomes if each.findings][:10],
-        "slowest_case_s": round(max((each.took_s for each in kills), default=0.0), 1),
+        "crash_loops": len(outcomes) - len(kills),
+        "failing": name_failing(outcomes),
+        "slowest_case_s": slowest_s(kills),
     }
 
 
-async def _controls_are_caught(folder: Path, boundaries: Boundaries) -> bool:
-    """Whether two builds fail the same proof.
+_COMPOSITION: Final = "app/services.py"
+_MADE: Final = "SettlementJournal("
+_IMPORTED: Final = "from farebox.facilitator.journal.journal import SettlementJournal\n"
+_WRITE_BEHIND: Final = '''
+"""The journal with its write-ahead removed: for the control of a proof, never served."""
+
+from farebox.facilitator.journal.journal import SettlementJournal
+from farebox.facilitator.settlement import Recording
+
+
+class WriteBehindJournal(SettlementJournal):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._kept = {}
+
+    async def record_sending(self, claim, sent, *, epoch=0):
+        self._kept[sent.tx_hash] = (claim, sent, epoch)
+        return Recording.WRITTEN
+
+    async def record_submitted(self, tx_hash):
+        await self._write(tx_hash)
+        return await super().record_submitted(tx_hash)
+
+    async def record_final(self, tx_hash, final):
+        await self._write(tx_hash)
+        return await super().record_final(tx_hash, final)
+
+    async def withdraw(self, identity, tx_hash, *, claim_id):
+        await self._write(tx_hash)
+        return await super().withdraw(identity, tx_hash, claim_id=claim_id)
+
+    async def _write(self, tx_hash):
+        kept = self._kept.pop(tx_hash, None)
+        if kept is not None:
+            claim, sent, epoch = kept
+            await super().record_sending(claim, sent, epoch=epoch)
+'''
+
+
+_SENDER: Final = "facilitator/settling/send_payment.py"
+_ENDED: Final = "if not await self._journal.record_final(sent.tx_hash, final):"
+_IGNORED: Final = "if await self._journal.record_final(sent.tx_hash, final) is None:"
+_LEFT: Final = "if known.may_be_replaced(fate, now=self._clock.now()):"
+_NOT_LEFT: Final = "if known.may_be_replaced(fate, now=known.ends_by):"
+# it records an envelope only once a node accepted it
+CARELESS: Final = Build(
+    changes=(
+        Change(
+            _COMPOSITION,
+            _IMPORTED,
+            _IMPORTED + "from farebox.facilitator.journal.write_behind import WriteBehindJournal\n",
+        ),
+        Change(_COMPOSITION, _MADE, "WriteBehindJournal("),
+    ),
+    added={"facilitator/journal/write_behind.py": _WRITE_BEHIND},
+)
+# it ends a payment whose dead envelope another process may replace, and does not check whether it
+# made the final transition
+DEAF: Final = Build(changes=(Change(_SENDER, _ENDED, _IGNORED), Change(_SENDER, _LEFT, _NOT_LEFT)))
+
+
+def controls_of(boundaries: Boundaries) -> list[SettlementControl]:
+    """Plan the cases of both builds.
 
     One records an envelope only after sending it; the other answers the fate of an envelope that
     another replica has replaced.
@@ -154,23 +201,14 @@ async def _controls_are_caught(folder: Path, boundaries: Boundaries) -> bool:
         if (case.boundary, case.timing, case.landing)
         == (_CONTROL_AT, CrashTiming.AFTER, Landing.LANDS)
     ]
-    careless = control_sources(subfolder(folder, "careless-code"))
-    deaf = deaf_sources(subfolder(folder, "deaf-code"))
-    caught = [
-        await _is_caught(subfolder(folder, "careless"), careless, around_sending),
-        await _is_caught(subfolder(folder, "deaf"), deaf, [UNDISTURBED] * _WORKERS),
+    return [
+        Control("careless", around_sending, CARELESS, _are_any_failed),
+        Control("deaf", [UNDISTURBED] * _WORKERS, DEAF, _are_any_failed),
     ]
-    return all(caught)
 
 
-async def _is_caught(folder: Path, sources: Path, cases: Sequence[Case]) -> bool:
-    async with open_world(folder, sources=sources, workers=_WORKERS) as world:
-        outcomes = await run_concurrently(
-            cases, lambda case: run_case(world, case), workers=_WORKERS, label="control"
-        )
-    for outcome in outcomes:
-        say(f"control: {outcome}")
-    return any(outcome.findings for outcome in outcomes)
+def _are_any_failed(outcomes: Sequence[CrashOutcome]) -> bool:
+    return any(each.is_failed for each in outcomes)
 
 
 if __name__ == "__main__":

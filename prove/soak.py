@@ -16,14 +16,14 @@ from typing import Final
 
 from farebox.buyer.authorization import AuthorizationRefused
 from farebox.stellar.rpc import RpcUnavailable
-from prove.accounting import read_balances
+from prove.accounting import judge_all, read_balances
 from prove.caller import Caller
 from prove.environment import Environment, open_environment
 from prove.fault_injection import FaultInjector
-from prove.payment_check import SettlementFinding, SettlementViolation
+from prove.payment_check import COMPARED, PaymentFinding
 from prove.plot import draw
 from prove.process_metrics import Sample, Trend, compute_trend, sample_process
-from prove.verdict import judge_all
+from prove.run_cases import read_wanted
 from prove.world import open_world
 from testing.machine import say, scratch_folder
 from testing.report import run_and_report
@@ -67,7 +67,7 @@ class SoakRecord:
 async def soak(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """Run a soak; return whether resources stayed level without violations, and the figures."""
     minutes = float(os.environ.get("SOAK_MINUTES", _QUICK_MINUTES if is_quick else _MINUTES))
-    seed = int(os.environ.get("SEED", "1"))
+    seed = read_wanted(is_quick).seed
     with scratch_folder("fbx-soak-") as folder:
         async with (
             open_world(folder, channels=_CHANNELS, payers=_PAYERS) as world,
@@ -136,13 +136,13 @@ async def _pay_repeatedly(
 
 def _figures(
     record: SoakRecord,
-    findings: list[SettlementFinding],
+    findings: list[PaymentFinding],
     injector: FaultInjector,
     trend: Trend,
     began: float,
 ) -> tuple[bool, dict[str, object]]:
     for each in findings:
-        say(f"FAILED {each.violation}: {each.why}")
+        say(f"FAILED {each}")
     counted = Counter(each.violation for each in findings)
     is_flat = trend.is_flat(growth=RSS_GROWTH, descriptors=DESCRIPTORS_GROWTH)
     minutes = record.samples[-1].at_s / 60
@@ -154,7 +154,7 @@ def _figures(
         "payments": len(record.callers),
         "settled": record.settled,
         "faults": injector.counts,
-        **{fault.value: counted[fault] for fault in SettlementViolation},
+        **{fault.value: counted[fault] for fault in COMPARED},
         "rss_mb": trend.rss_mb,
         "rss_growth": trend.rss_growth,
         "descriptors": trend.descriptors,

@@ -3,8 +3,8 @@
 import pytest
 
 from eval.labelled import Labelled, read_labelled
-from prove.mcp import CONTROL, figures_of, holds, is_caught, run_control
-from prove.mcp_case import Case, Outcome, run_case
+from prove.mcp import CONTROL, figures_of, holds, run_control
+from prove.mcp_case import McpCase, McpOutcome, run_case
 from prove.mcp_check import Received, judge
 from prove.mcp_messages import Sent, Shape
 from prove.mcp_scenery import open_scenery
@@ -25,19 +25,19 @@ def labelled() -> Labelled:
 async def test_every_message_gets_a_response_of_its_own(labelled: Labelled) -> None:
     with scratch_folder("fbx-test-") as folder:
         async with open_scenery(folder, labelled) as scenery:
-            outcome = await run_case(scenery, Case(seed=2, count=COUNT))
+            outcome = await run_case(scenery, McpCase(seed=2, count=COUNT))
     assert holds(outcome), figures_of(outcome)
     assert figures_of(outcome)["sent"] == COUNT
 
 
 async def test_control_build_that_lets_exceptions_out_is_detected(labelled: Labelled) -> None:
     with scratch_folder("fbx-test-") as folder:
-        control = await run_control(folder, labelled)
-    assert is_caught(control), figures_of(control)
+        (control,) = await run_control(folder, labelled)
+    assert CONTROL.shows([control]), figures_of(control)
 
 
 def test_outcome_without_faults_of_the_database_does_not_hold() -> None:
-    assert not holds(Outcome(CONTROL))
+    assert not holds(McpOutcome(CONTROL.cases[0]))
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from prove.auth import figures_of, holds
-from prove.auth_case import Kind, Outcome, run_case
-from prove.auth_control import careless_sources
+from prove.auth import CONTROL, figures_of, holds
+from prove.auth_case import AuthKind, AuthOutcome, run_case
 from prove.fork_server import ForkServer
 from prove.world import World
 
-Played = tuple[Sequence[Outcome], Sequence[Outcome]]
+Played = tuple[Sequence[AuthOutcome], Sequence[AuthOutcome]]
 
 
 @pytest.fixture(scope="module")
 async def played(world: World, tmp_path_factory: pytest.TempPathFactory) -> Played:
-    sources = careless_sources(Path(tmp_path_factory.mktemp("careless")))
+    sources = CONTROL.build.write(Path(tmp_path_factory.mktemp("careless")))
     async with ForkServer(sources) as careless:
         sound, broken = await asyncio.gather(
             run_case(world, 1), run_case(replace(world, fork_server=careless), 0)
@@ -31,7 +30,7 @@ def test_single_use_credentials_are_issued_once_and_ended_ones_stay_ended(
 ) -> None:
     figures = figures_of(played[0])
     assert holds(figures), [str(outcome) for outcome in played[0]]
-    assert figures["cases"] == len(Kind)
+    assert figures["cases"] == len(AuthKind)
     assert figures["sessions"] == 1
     for counted in ("keys", "used"):
         assert figures[counted] != 0

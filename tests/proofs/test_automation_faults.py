@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from farebox.automation.plans.session_spec import AuthorityMode
-from prove.automation import MOST_CONNECTIONS
+from prove.automation import CONTROLS, MOST_CONNECTIONS
 from prove.automation_case import Fate, FaultKind, RunCase, Scenario
-from prove.automation_control import CONTROLS
 from prove.automation_run import RunOutcome, run_case, run_until_reached
 from prove.automation_verdict import RunViolation
 from prove.automation_world import open_automation_world
-from prove.concurrency import run_concurrently
 from prove.fork_server import ForkServer
 from prove.interceptor import Boundary
+from prove.run_cases import run_concurrently
 from testing.machine import scratch_folder, subfolder
 
 SEND = Boundary("rpc sendTransaction", 1)
@@ -46,7 +45,7 @@ async def played(tmp_path_factory: pytest.TempPathFactory) -> Mapping[RunCase, R
         world = await stack.enter_async_context(opened)
         builds = {}
         for control in CONTROLS:
-            sources = control.make(subfolder(folder, control.name))
+            sources = control.build.write(subfolder(folder, control.name))
             build = await stack.enter_async_context(ForkServer(sources))
             builds[BROKEN[control.name]] = replace(
                 world, world=replace(world.world, fork_server=build)

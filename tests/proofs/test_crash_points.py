@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from prove.case import UNDISTURBED, CallerBehaviour, Case, Topology
-from prove.concurrency import run_concurrently
-from prove.control import control_sources, deaf_sources
-from prove.crash import Outcome, record, run_until_reached
+from prove.case import UNDISTURBED, CallerBehaviour, CrashCase, Topology
+from prove.crash import CrashOutcome, record, run_until_reached
 from prove.fork_server import ForkServer
 from prove.interceptor import Boundary, CrashTiming
 from prove.ledger_closer import Landing
 from prove.payment_check import SettlementViolation
 from prove.pg_frames import Frame, Request, Statements
+from prove.run_cases import run_concurrently
+from prove.settlement import CARELESS as CARELESS_BUILD
+from prove.settlement import DEAF as DEAF_BUILD
 from prove.settlement import MOST_CONNECTIONS
 from prove.world import World
 from support.promises import promise
@@ -35,8 +36,8 @@ def kill_at(
     landing: Landing = Landing.LANDS,
     topology: Topology = Topology.ONE,
     behaviour: CallerBehaviour = CallerBehaviour.REPEATS,
-) -> Case:
-    return Case(0, 0, boundary, timing, landing, topology, behaviour)
+) -> CrashCase:
+    return CrashCase(0, 0, boundary, timing, landing, topology, behaviour)
 
 
 # the caller repeats, because a slow machine may answer pending
@@ -53,7 +54,9 @@ REPLACED = kill_at(SECOND, topology=Topology.REPLACED)
 
 
 @pytest.fixture(scope="module")
-async def played(world: World, tmp_path_factory: pytest.TempPathFactory) -> Mapping[Case, Outcome]:
+async def played(
+    world: World, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[CrashCase, CrashOutcome]:
     """Every case below, several at a time: most of what they take is waiting."""
     one_time, another = await asyncio.gather(*(record(world, Topology.ONE) for _ in range(2)))
     calls = [each for each in one_time if each in another and not _is_no_step(each)]
@@ -62,13 +65,13 @@ async def played(world: World, tmp_path_factory: pytest.TempPathFactory) -> Mapp
     cases += map(kill_at, dict.fromkeys(calls))
     folders = [Path(tmp_path_factory.mktemp("control")) for _ in range(2)]
     async with (
-        ForkServer(control_sources(folders[0])) as careless,
-        ForkServer(deaf_sources(folders[1])) as deaf,
+        ForkServer(CARELESS_BUILD.write(folders[0])) as careless,
+        ForkServer(DEAF_BUILD.write(folders[1])) as deaf,
     ):
         worlds = dict.fromkeys([*DEAF, *DEAF_LATER], replace(world, fork_server=deaf))
         worlds[CARELESS] = replace(world, fork_server=careless)
 
-        async def one(case: Case) -> Outcome:
+        async def one(case: CrashCase) -> CrashOutcome:
             return await run_until_reached(worlds.get(case, world), case)
 
         outcomes = await run_concurrently(cases, one, workers=_WORKERS, label="crash points")
@@ -79,7 +82,7 @@ async def played(world: World, tmp_path_factory: pytest.TempPathFactory) -> Mapp
     return played
 
 
-def _is_deaf_caught(played: Mapping[Case, Outcome]) -> bool:
+def _is_deaf_caught(played: Mapping[CrashCase, CrashOutcome]) -> bool:
     outcomes = [outcome for case, outcome in played.items() if case in (*DEAF, *DEAF_LATER)]
     violations = {each.violation for outcome in outcomes for each in outcome.findings}
     return SettlementViolation.LOST in violations
@@ -91,7 +94,7 @@ def _is_no_step(boundary: Boundary) -> bool:
 
 @promise("error:never-a-double-charge", "settle:reconciles-by-hash")
 def test_crash_at_any_point_loses_or_doubles_no_payment(
-    played: Mapping[Case, Outcome],
+    played: Mapping[CrashCase, CrashOutcome],
 ) -> None:
     """Every statement that changes something and every call to the node, its answer lost."""
     swept = [outcome for case, outcome in played.items() if case.seed == 0]
@@ -100,7 +103,7 @@ def test_crash_at_any_point_loses_or_doubles_no_payment(
 
 
 def test_replica_connections_stay_within_default_settings(
-    played: Mapping[Case, Outcome],
+    played: Mapping[CrashCase, CrashOutcome],
 ) -> None:
     assert 0 < max(outcome.connections_max for outcome in played.values()) <= MOST_CONNECTIONS
 
@@ -117,20 +120,22 @@ def test_statements_with_common_prefix_are_different_boundaries() -> None:
 
 @promise("error:never-a-double-charge")
 def test_other_replica_finishes_payment_of_killed_one(
-    played: Mapping[Case, Outcome],
+    played: Mapping[CrashCase, CrashOutcome],
 ) -> None:
     outcome = played[SURVIVED]
     assert (outcome.state, outcome.answers.count("success")) == ("confirmed", 1)
 
 
 @promise("settle:reconciles-by-hash")
-def test_payment_that_never_lands_ends_without_caller(played: Mapping[Case, Outcome]) -> None:
+def test_payment_that_never_lands_ends_without_caller(
+    played: Mapping[CrashCase, CrashOutcome],
+) -> None:
     outcome = played[STARVED]
     assert (outcome.state, outcome.answers) == ("dead", ["cut off"])
 
 
 def test_control_build_without_write_ahead_loses_landed_payment(
-    played: Mapping[Case, Outcome],
+    played: Mapping[CrashCase, CrashOutcome],
 ) -> None:
     outcome = played[CARELESS]
     assert outcome.is_reached
@@ -139,7 +144,7 @@ def test_control_build_without_write_ahead_loses_landed_payment(
 
 @promise("error:never-a-double-charge")
 def test_outcome_of_replaced_envelope_is_not_returned(
-    played: Mapping[Case, Outcome],
+    played: Mapping[CrashCase, CrashOutcome],
 ) -> None:
     """Control: a build that does not ask whether it ended the row answers a failure."""
     assert "success" in played[REPEATED].answers

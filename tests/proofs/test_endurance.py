@@ -5,7 +5,7 @@ The long forms are `make prove PROOF=settlement` (200 payments, forty kills) and
 
 import asyncio
 
-from prove.crash_loop import Loop, run_loop
+from prove.crash import Loop, run_loop
 from prove.environment import open_environment
 from prove.process_metrics import Sample, compute_trend
 from prove.soak import DESCRIPTORS_GROWTH, RSS_GROWTH, SETTINGS, run

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from farebox.local.certificates import Authority
-from prove import delivery, delivery_case, delivery_control, limits_case, limits_control
-from prove.delivery_case import CallFault, DeliveryCase, record_purchase
+from prove import delivery, delivery_case, delivery_control, limits, limits_case
+from prove.delivery_case import DeliveryCase, DeliveryFault, record_purchase
 from prove.delivery_upstream import UpstreamFault
 from prove.fork_server import ForkServer
 from prove.interceptor import Boundary
@@ -29,7 +29,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 @pytest.fixture(scope="module")
 async def timed(world: World, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     """The service with short leases."""
-    sources = delivery_control.timed_sources(Path(tmp_path_factory.mktemp("timed")))
+    sources = delivery_control.TIMED.write(Path(tmp_path_factory.mktemp("timed")))
     async with ForkServer(sources) as fork_server:
         yield replace(world, fork_server=fork_server)
 
@@ -45,7 +45,7 @@ async def test_killed_replica_loses_and_repeats_no_delivery(
     timed: World, authority: Authority, boundaries: list[Boundary], label: str
 ) -> None:
     at = next(each for each in boundaries if each.label.startswith(label))
-    case = DeliveryCase(0, 1, at, CallFault.KILL_AFTER)
+    case = DeliveryCase(0, 1, at, DeliveryFault.KILL_AFTER)
     outcome = await delivery_case.run_case(timed, authority, case)
     assert (outcome.is_reached, outcome.findings) == (True, []), str(outcome)
     assert outcome.state == "delivered"
@@ -59,16 +59,14 @@ async def test_post_of_unknown_outcome_is_owed_and_not_repeated(
     assert (outcome.state, outcome.findings) == ("owed", []), str(outcome)
 
 
-@pytest.mark.parametrize(
-    "control", [delivery_control.Control.REPEATS, delivery_control.Control.RECEIPT]
-)
+@pytest.mark.parametrize("control", delivery_control.CONTROLS[:2], ids=lambda each: each.name)
 async def test_control_build_with_a_defect_of_delivery_is_detected(
-    world: World, authority: Authority, tmp_path: Path, control: delivery_control.Control
+    world: World, authority: Authority, tmp_path: Path, control: delivery_control.DeliveryControl
 ) -> None:
-    async with ForkServer(delivery_control.broken_sources(tmp_path, control)) as fork_server:
+    async with ForkServer(control.build.write(tmp_path)) as fork_server:
         broken = replace(world, fork_server=fork_server)
-        outcome = await delivery.run_either(broken, authority, control.case)
-    assert control.shows_in(outcome), str(outcome)
+        outcome = await delivery.run_either(authority, broken, control.cases[0])
+    assert control.shows([outcome]), str(outcome)
 
 
 @promise("wrapper:counters-across-replicas")
@@ -83,8 +81,8 @@ async def test_limits_hold_on_two_replicas(timed: World, authority: Authority) -
 async def test_control_build_without_limits_is_detected(
     world: World, authority: Authority, tmp_path: Path
 ) -> None:
-    control = limits_control.Control.UNLIMITED
-    async with ForkServer(limits_control.broken_sources(tmp_path, control)) as fork_server:
+    (control, _) = limits.CONTROLS
+    async with ForkServer(control.build.write(tmp_path)) as fork_server:
         broken = replace(world, fork_server=fork_server)
-        outcome = await limits_case.run_case(broken, authority, control.case)
-    assert control.shows_in(outcome), str(outcome)
+        outcome = await limits_case.run_case(broken, authority, control.cases[0])
+    assert control.shows([outcome]), str(outcome)

@@ -12,10 +12,8 @@ from prove.hostile import (
     MEMORY_GROWTH_MB,
     figures_of,
     holds,
-    is_caught,
 )
-from prove.hostile_case import Case, Outcome, run_case
-from prove.hostile_control import unbounded_sources
+from prove.hostile_case import HostileCase, HostileOutcome, run_case
 from prove.hostile_kinds import Hostility
 from prove.world import World
 
@@ -29,12 +27,14 @@ QUICK = frozenset(Hostility) - {
 
 
 @pytest.fixture(scope="module")
-async def outcome(world: World) -> Outcome:
+async def outcome(world: World) -> HostileOutcome:
     kinds = tuple(kind for kind in Hostility if kind in QUICK)
-    return await run_case(world, Case(1, connections=180, seconds=2.0, judged=20, kinds=kinds))
+    return await run_case(
+        world, HostileCase(1, connections=180, seconds=2.0, judged=20, kinds=kinds)
+    )
 
 
-def test_payments_settle_under_hostile_callers(outcome: Outcome) -> None:
+def test_payments_settle_under_hostile_callers(outcome: HostileOutcome) -> None:
     figures = figures_of([outcome])
     assert holds(figures), str(outcome)
     assert outcome.honest
@@ -47,14 +47,15 @@ def test_payments_settle_under_hostile_callers(outcome: Outcome) -> None:
 async def test_control_build_without_bounds_is_detected(
     world: World, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    sources = unbounded_sources(Path(tmp_path_factory.mktemp("unbounded")))
+    sources = CONTROL.build.write(Path(tmp_path_factory.mktemp("unbounded")))
     async with ForkServer(sources) as unbounded:
-        control = await run_case(replace(world, fork_server=unbounded), CONTROL)
-    assert is_caught(control), str(control)
+        control = await run_case(replace(world, fork_server=unbounded), CONTROL.cases[0])
+    assert CONTROL.shows([control]), str(control)
 
 
 def test_figure_beyond_its_bound_fails() -> None:
-    good = figures_of([Outcome(CONTROL, health_ms=[1.0], memory_growth_mb=MEMORY_GROWTH_MB)])
+    quiet = HostileOutcome(CONTROL.cases[0], health_ms=[1.0], memory_growth_mb=MEMORY_GROWTH_MB)
+    good = figures_of([quiet])
     assert holds(good)
     for key, value in (
         ("honest_failed", 1),

@@ -12,40 +12,41 @@ from prove.fork_server import ForkServer
 from prove.neighbours import CHANNELS, draw_cases, figures_of
 from prove.neighbours_attackers import Attack
 from prove.neighbours_case import NeighboursCase, NeighboursOutcome, run_case
-from prove.neighbours_control import Control, broken_sources, timed_sources
+from prove.neighbours_control import CONTROLS, TIMED
 from prove.neighbours_ground import Origin
 from testing.machine import scratch_folder, subfolder
 
+(LOOKUPS,) = (each for each in CONTROLS if each.name == "lookups")
 PAIR = NeighboursCase(0, 1, (Attack.MISSING, Attack.HANGING), Origin.SITE, rounds=1)
 
 
 @pytest.fixture(scope="module")
 async def played(
     tmp_path_factory: pytest.TempPathFactory,
-) -> Mapping[Control | None, NeighboursOutcome]:
+) -> Mapping[str, NeighboursOutcome]:
     """The pair beside the service, and the case of a control beside its build."""
     builds = Path(tmp_path_factory.mktemp("builds"))
-    control = Control.LOOKUPS
-    sound = timed_sources(subfolder(builds, "sound"))
+    sound = TIMED.write(subfolder(builds, "sound"))
+    (case,) = LOOKUPS.cases
     with scratch_folder("fbx-test-") as folder:
         authority = Authority(folder)
         async with (
             open_automation_world(
                 subfolder(folder, "world"), sources=sound, channels=CHANNELS, workers=1
             ) as world,
-            ForkServer(broken_sources(subfolder(builds, "broken"), control)) as fork_server,
+            ForkServer(LOOKUPS.build.write(subfolder(builds, "broken"))) as fork_server,
         ):
             broken = replace(world, world=replace(world.world, fork_server=fork_server))
             return {
-                None: await run_case(world, authority, PAIR),
-                control: await run_case(broken, authority, control.case, plays=1),
+                "sound": await run_case(world, authority, PAIR),
+                "broken": await run_case(broken, authority, case, plays=1),
             }
 
 
 def test_attackers_refuse_no_honest_neighbour_and_take_no_listing(
-    played: Mapping[Control | None, NeighboursOutcome],
+    played: Mapping[str, NeighboursOutcome],
 ) -> None:
-    outcome = played[None]
+    outcome = played["sound"]
     assert outcome.refused == [], str(outcome)
     assert outcome.lost == 0, str(outcome)
     assert outcome.honest > 0
@@ -53,9 +54,9 @@ def test_attackers_refuse_no_honest_neighbour_and_take_no_listing(
 
 
 def test_control_build_without_shares_of_lookups_is_caught(
-    played: Mapping[Control | None, NeighboursOutcome],
+    played: Mapping[str, NeighboursOutcome],
 ) -> None:
-    assert Control.LOOKUPS.shows_in(played[Control.LOOKUPS]), str(played[Control.LOOKUPS])
+    assert LOOKUPS.shows([played["broken"]]), str(played["broken"])
 
 
 def test_twenty_seeds_play_every_attacker_alone_and_name_their_cases() -> None:
@@ -65,11 +66,11 @@ def test_twenty_seeds_play_every_attacker_alone_and_name_their_cases() -> None:
 
 
 def test_figures_are_those_of_the_worst_case(
-    played: Mapping[Control | None, NeighboursOutcome],
+    played: Mapping[str, NeighboursOutcome],
 ) -> None:
     figures = figures_of(list(played.values()))
     assert figures["cases"] == len(played)
-    cases = (PAIR, Control.LOOKUPS.case)
+    cases = (PAIR, *LOOKUPS.cases)
     attackers = {(attack, case.origin) for case in cases for attack in case.attacks}
     assert figures["attackers"] == len(attackers)
     assert figures["ways"] == len({attack for attack, _ in attackers})

@@ -8,9 +8,8 @@ from stellar_sdk import InvokeHostFunction
 
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.addresses import Address
-from prove.automation_plans import ProvenPlan
+from prove.automation_plans import ProvenPlan, Tally
 from prove.automation_sessions import RUNS
-from prove.automation_tally import Tally
 from prove.automation_verdict import CaseRows, RunViolation, judge_case
 from prove.run_envelopes import Delivery, LandedEnvelope, RunEnvelope
 from testing.automation_payments import PRICE

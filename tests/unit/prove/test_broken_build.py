@@ -3,55 +3,56 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from prove import (
-    auth_control,
-    automation_control,
+    auth,
+    automation,
     broken_build,
-    catalog_control,
-    control,
-    database_control,
-    hostile_control,
-    limits_fair_control,
-    mcp_control,
+    catalog,
+    database,
+    delivery_control,
+    hostile,
+    limits,
+    limits_fair,
+    mcp,
     neighbours_control,
-    nodes_control,
+    nodes,
     owner_control,
+    settlement,
 )
-from prove.broken_build import sources_with_changes, sources_with_ends
+from prove.broken_build import Build, Change, End
+from prove.interceptor import Boundary
 from support.table_rows import in_row
 from testing.machine import ROOT, RunFailed
 
-Build = Callable[[Path], Path]
+STATEMENTS = [Boundary(f"sql {text}", 1) for text in ("INSERT INTO settlements", "WITH eligible")]
 BUILDS: dict[str, Build] = {
-    "settlement": control.control_sources,
-    "settlement, deaf": control.deaf_sources,
-    "auth": auth_control.careless_sources,
-    "automation": automation_control.hasty_sources,
-    "automation, fresh": automation_control.fresh_sources,
-    "catalog": catalog_control.coupled_sources,
-    "hostile": hostile_control.unbounded_sources,
-    "mcp": mcp_control.leaking_sources,
+    "settlement, careless": settlement.CARELESS,
+    "settlement, deaf": settlement.DEAF,
+    "auth": auth.CONTROL.build,
+    "catalog": catalog.CONTROL.build,
+    "hostile": hostile.CONTROL.build,
+    "mcp": mcp.CONTROL.build,
 }
-for fair in limits_fair_control.Control:
-    build = partial(limits_fair_control.broken_sources, control=fair)
-    BUILDS[f"limits_fair, {fair.name}"] = build
-for neighbour in neighbours_control.Control:
-    build = partial(neighbours_control.broken_sources, control=neighbour)
-    BUILDS[f"neighbours, {neighbour.name}"] = build
-for node in nodes_control.Control:
-    BUILDS[f"nodes, {node.name}"] = partial(nodes_control.broken_sources, control=node)
-for owner in owner_control.OwnerControl:
-    BUILDS[f"owners, {owner.name}"] = partial(owner_control.broken_sources, control=owner)
-for database in database_control.Control:
-    BUILDS[f"database, {database.name}"] = partial(
-        database_control.broken_sources, control=database
-    )
+BUILDS |= {f"automation, {each.name}": each.build for each in automation.CONTROLS}
+BUILDS |= {f"owners, {each.name}": each.build for each in owner_control.OWNER_CONTROLS}
+BUILDS |= {f"delivery, {each.name}": each.build for each in delivery_control.CONTROLS}
+BUILDS |= {f"limits, {each.name}": each.build for each in limits.CONTROLS}
+BUILDS |= {f"limits_fair, {each.name}": each.build for each in limits_fair.CONTROLS}
+BUILDS |= {f"nodes, {each.name}": each.build for each in nodes.CONTROLS}
+BUILDS |= {
+    f"neighbours, {each.name}": each.build
+    for each in (*neighbours_control.CONTROLS, *neighbours_control.TIMED_CONTROLS)
+}
+BUILDS |= {
+    f"database, {each.name}": each.build
+    for each in database.controls_of({False: STATEMENTS, True: []})
+}
 
 
 @cache
@@ -98,7 +99,7 @@ def test_broken_builds_differ_from_the_sources_and_have_no_undefined_name(
         folder = tmp_path / name
         folder.mkdir()
         with in_row(name):
-            changed = changed_modules(build(folder))
+            changed = changed_modules(build.write(folder))
             assert changed
         for path in changed:
             kept.append(folder / path.relative_to(sources))
@@ -109,11 +110,11 @@ def test_broken_builds_differ_from_the_sources_and_have_no_undefined_name(
 
 
 def test_undefined_name_in_a_build_is_found(tmp_path: Path) -> None:
-    ends = {"kernel/amounts.py": ("def parse_base_units(", "\ndef lost():\n    return _GONE\n")}
-    changed = changed_modules(sources_with_ends(tmp_path, ends))
+    end = End("kernel/amounts.py", "def parse_base_units(", "\ndef lost():\n    return _GONE\n")
+    changed = changed_modules(Build((end,)).write(tmp_path))
     assert "_GONE" in undefined_names(changed)
 
 
 def test_change_that_no_longer_fits_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match=r"does not fit kernel/amounts\.py"):
-        sources_with_changes(tmp_path, [("kernel/amounts.py", "no such text", "")])
+        Build(changes=(Change("kernel/amounts.py", "no such text", ""),)).write(tmp_path)

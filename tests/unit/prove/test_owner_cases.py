@@ -4,9 +4,9 @@ from itertools import combinations, product
 
 import pytest
 
-from prove.owner_case import HostileCase, draw_owner_cases
+from prove.owner_case import HostileOwners, draw_owner_cases
 from prove.owner_hostile import HostileAct
-from prove.owner_plans import EVERY, End, LifeCase, Start
+from prove.owner_plans import EVERY, LifeCase, PlanEnd, PlanStart
 from prove.owner_verdict import OwnerAccounts, OwnerViolation, PaidFee, judge_accounts
 
 RUN = PaidFee("a", "autolayer_run", is_success=True, stroops=100)
@@ -19,12 +19,12 @@ def test_eighteen_seeds_play_every_kind_mode_start_and_end() -> None:
     cases = [case for seed in range(1, 19) for case in draw_owner_cases(seed)]
     lives = [case for case in cases if isinstance(case, LifeCase)]
     played = [(pair, case.start, case.end) for case in lives for pair in case.pairs]
-    assert sorted(played) == sorted(product(EVERY, Start, End))
+    assert sorted(played) == sorted(product(EVERY, PlanStart, PlanEnd))
 
 
 def test_twenty_one_seeds_play_every_pair_of_hostile_acts() -> None:
     cases = [case for seed in range(1, 22) for case in draw_owner_cases(seed)]
-    pairs = [case.acts for case in cases if isinstance(case, HostileCase)]
+    pairs = [case.acts for case in cases if isinstance(case, HostileOwners)]
     assert sorted(pairs) == sorted(combinations(HostileAct, 2))
 
 
