@@ -11,13 +11,14 @@ from typing import Final
 from stellar_sdk import Keypair
 
 from bench.automation_rows import fill_plans
-from bench.settle_setup import MeasuredFacilitator, SettleSetup
+from bench.settle_setup import HURRY_S, MeasuredFacilitator, SettleSetup
 from farebox.app.vault_services import automation_sealers
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.addresses import Address
 from farebox.storage.pool import Connection
 from farebox.vault.master_keys import MasterKeys, read_master_keys
 from testing.automation_plans import EVERY, draft_plan, keeper_calls, start_plan
+from testing.chain import closing_ledgers
 from testing.contracts import ask_friendbot, deploy_keeper
 from testing.database import connected
 from testing.machine import say, wait_until
@@ -105,7 +106,7 @@ async def open_automation_setup(
         "FAREBOX_SEARCH_SEMANTIC": "off",
     }
     rpc_url = settle.devnet.rpc_url
-    async with settle.closing_quickly():
+    async with closing_ledgers(settle.devnet, every_s=HURRY_S):
         for each in (paymaster, deployer):
             await ask_friendbot(rpc_url, each.public_key)
         keeper = await deploy_keeper(rpc_url, deployer)

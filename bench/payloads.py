@@ -21,6 +21,8 @@ from stellar_sdk import (
 from stellar_sdk.auth import authorize_entry
 from stellar_sdk.operation import InvokeHostFunction
 
+from testing.payment_terms import payment_requirements
+
 NETWORK: Final = "stellar:testnet"
 _NO_SOURCE: Final = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF"
 _INCLUSION_FEE: Final = 100
@@ -38,15 +40,8 @@ class Terms:
 
     def requirements(self, *, amount: int | None = None) -> dict[str, object]:
         """Return the payment requirements; `amount` overrides the signed amount."""
-        return {
-            "scheme": "exact",
-            "network": NETWORK,
-            "asset": self.asset,
-            "amount": str(self.amount if amount is None else amount),
-            "payTo": self.pay_to,
-            "maxTimeoutSeconds": self.max_timeout_s,
-            "extra": {"areFeesSponsored": True},
-        }
+        required = self.amount if amount is None else amount
+        return payment_requirements(NETWORK, self.asset, required, self.pay_to, self.max_timeout_s)
 
 
 def signed_transfer(

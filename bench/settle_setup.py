@@ -16,6 +16,7 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, DevnetOptions, Party, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
+from testing.chain import closing_ledgers
 from testing.commands import run_farebox
 from testing.machine import (
     OurProcess,
@@ -27,7 +28,7 @@ from testing.machine import (
 
 CADENCE_S: Final = 5.0
 _SIGNERS: Final = 20  # accounts besides the payers: our relayer, and the peer's signers
-_HURRY_S: Final = 0.25
+HURRY_S: Final = 0.25  # between ledgers, where nothing is measured
 _LOOK_S: Final = 0.02
 _SELLERS_BUDGET: Final = 2_000_000_000  # stroops; the network's default
 _PAGE_KB: Final = 1024
@@ -95,22 +96,8 @@ class SettleSetup:
         arguments = ["channels", "create", "--network", "testnet", "--count", str(count)]
         # settlement is the default, and all that an earlier build knows
         arguments += [] if purpose == "settlement" else ["--for", purpose]
-        async with self.closing_quickly():
+        async with closing_ledgers(self.devnet, every_s=HURRY_S):
             await run_farebox(arguments, own)
-
-    @contextlib.asynccontextmanager
-    async def closing_quickly(self) -> AsyncIterator[None]:
-        """Close ledgers quickly inside this context, where nothing is measured."""
-        closing = asyncio.create_task(self._close_quickly())
-        try:
-            yield
-        finally:
-            closing.cancel()
-
-    async def _close_quickly(self) -> None:
-        while True:
-            await self.devnet.close()
-            await asyncio.sleep(_HURRY_S)
 
     @contextlib.asynccontextmanager
     async def start_farebox(

@@ -21,6 +21,7 @@ from e2e.filter_honesty import broken_rules
 from farebox.local.devnet import HeaderForm
 from testing.machine import RunFailed, say, scratch_folder, subfolder, wait_until
 from testing.packages import changed_packages, install
+from testing.payment_terms import payment_requirements
 from testing.report import run_and_report, timed
 from testing.stage import DESCRIPTION, Market, Stage, open_stage
 
@@ -143,15 +144,13 @@ def _entry(stage: Stage, market: Market, item: Mapping[str, Any]) -> Entry:
         network=market.network.value,
         type=item["type"],
         resource=_tool_url(stage, market) if is_tool else stage.url(market),
-        accepts={
-            "scheme": "exact",
-            "network": market.network.value,
-            "asset": accepts["asset"],
-            "amount": "100000",
-            "payTo": market.pay_to,
-            "maxTimeoutSeconds": accepts["maxTimeoutSeconds"],
-            "extra": {"areFeesSponsored": True},
-        },
+        accepts=payment_requirements(
+            market.network,
+            accepts["asset"],
+            100_000,
+            market.pay_to,
+            accepts["maxTimeoutSeconds"],
+        ),
         bazaar=bazaar,
         metadata=TOOL_METADATA
         if is_tool

@@ -18,10 +18,9 @@ from prove.boundaries import NOWHERE, labels_when_idle
 from prove.environment import Environment, Replica
 from prove.interceptor import Boundary, CrashPoint, CrashTiming
 from prove.outcome import Outcome
-from prove.run_cases import play_until_reached
+from prove.run_cases import ends_within, play_until_reached
 from prove.run_envelopes import EnvelopeWatch
 from prove.run_interceptor import run_interceptor_of
-from testing.machine import RunFailed
 
 UNRESOLVED_AFTER_S: Final = 120.0
 _HIT_WITHIN_S: Final = 25.0
@@ -67,13 +66,10 @@ async def run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
     """Run one case once; plans that have not ended after two minutes are unresolved.
 
     Raises:
-        RunFailed: it did not end.
+        RunFailed: it did not end, or a replica has.
     """
-    try:
-        async with asyncio.timeout(_LONGEST_S):
-            return await _run_case(world, case)
-    except TimeoutError as error:
-        raise RunFailed(f"{case} did not end within {_LONGEST_S:g} s") from error
+    async with ends_within(case, _LONGEST_S):
+        return await _run_case(world, case)
 
 
 async def _run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:

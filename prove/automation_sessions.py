@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -37,6 +36,7 @@ from testing.automation_plans import EVERY, DraftedPlan, draft_plan, every_minut
 from testing.contracts import deploy_contract, submit
 from testing.machine import ROOT
 from testing.owner_calls import land_signed
+from testing.plan_specs import spending_call
 from testing.smart_accounts import Owner, external_signer
 
 RUNS: Final = 2  # of a plan, both due when it starts
@@ -152,7 +152,8 @@ class Installer:
 
     def _draft(self, mode: AuthorityMode, account: Address) -> tuple[DraftedPlan, SessionSpec]:
         """A plan that feeds the keeper by each run, and what its session allows."""
-        body = self._body()
+        asset = self.scene.asset
+        body = spending_call(self.keeper, FEED, asset, asset, FED)
         plan = read_plan(msgspec.convert(body, SPECS[PlanKind.CONTRACT_CALL]), account, LIMITS)
         if not isinstance(plan, ContractCallPlan):
             raise TypeError(plan)
@@ -179,21 +180,6 @@ class Installer:
         terms = replace(terms, session_spec=raw, policy_id=policy_id)
         payload = msgspec.json.encode(body).decode()
         return replace(drafted, terms=terms, payload=payload), read_spec(raw)
-
-    def _body(self) -> Mapping[str, object]:
-        return {
-            "contract": self.keeper,
-            "function": FEED,
-            "args": [
-                {"type": "address", "value": "$account"},
-                {"type": "address", "value": self.scene.asset},
-                {"type": "i128", "value": str(FED)},
-            ],
-            "effects": {
-                "maxDebit": [{"token": self.scene.asset, "amount": str(FED)}],
-                "minCredit": [],
-            },
-        }
 
 
 def _values(plan: ContractCallPlan) -> tuple[CallValue, ...]:

@@ -24,9 +24,10 @@ from farebox.vault.master_keys import MasterKeys, read_master_keys
 from prove.automation_sessions import WASM, InstalledPlan, Installer, read_contracts
 from prove.environment import Environment, open_environment
 from prove.run_interceptor import RunInterceptor
-from prove.world import NETWORK, World, create_channels, open_world, run_command
+from prove.world import NETWORK, World, create_channels, open_world
 from testing.automation_cases import SOLD, Place
 from testing.automation_chain import AutomationChain
+from testing.commands import run_farebox
 from testing.contracts import ask_friendbot, deploy_contract
 from testing.machine import ROOT
 from testing.plan_service import Exchange, deploy_exchange, new_keeper
@@ -116,7 +117,6 @@ _NO_GAP: Final = 0  # seconds between two runs of a keeper
 class AutomationScenery:
     """What the proof puts on the network and into the settings; `put` fills what is empty."""
 
-    folder: Path
     paymaster: Keypair = field(default_factory=Keypair.random)
     stranger: Keypair = field(default_factory=Keypair.random)
     master_key: Secret[str] = field(
@@ -150,9 +150,9 @@ class AutomationScenery:
         for each in (self.paymaster, self.stranger, deployer):
             await ask_friendbot(devnet.rpc_url, each.public_key)
         own = {**settings, **self.settings}
-        await create_channels(self.folder, own, _CHANNELS, purpose="automation")
+        await create_channels(own, _CHANNELS, purpose="automation")
         deploy = ("automation", "deploy", "--network", "testnet")
-        self.contracts = read_contracts(await run_command(self.folder, own, deploy))
+        self.contracts = read_contracts(await run_farebox(deploy, own))
         self.keepers = await asyncio.to_thread(_deploy_keepers, devnet.rpc_url, deployer)
         sealers = automation_sealers(self.master_keys)
         named = SessionContracts(*(self._contract(each) for each in DEPLOYED))
@@ -164,7 +164,7 @@ class AutomationScenery:
     async def _run(
         self, own: Mapping[str, str], words: Sequence[str], more: Mapping[str, str]
     ) -> dict[str, str]:
-        return read_contracts(await run_command(self.folder, {**own, **more}, words))
+        return read_contracts(await run_farebox(words, {**own, **more}))
 
     def _contract(self, contract: ServiceContract) -> Address:
         return Address(self.contracts[f"FAREBOX_{contract.setting}_{NETWORK.name}"])
@@ -208,7 +208,7 @@ async def open_automation_world(
     channels: int = _SETTLEMENT_CHANNELS,
 ) -> AsyncIterator[AutomationWorld]:
     """Open a world with automation; see `open_world`."""
-    scenery = AutomationScenery(folder)
+    scenery = AutomationScenery()
     async with open_world(
         folder,
         sources=sources,

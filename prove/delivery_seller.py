@@ -15,6 +15,8 @@ from farebox.kernel.networks import Network
 from prove.ask_node import land_operation
 from prove.environment import AMOUNT, Environment
 from prove.world import NETWORK
+from testing.payment_terms import payment_requirements
+from testing.servers import serving
 
 LIFE_S: Final = 3600
 _EXPIRES_S: Final = 60  # of an authorization that expires before the answer
@@ -85,26 +87,13 @@ class ScriptedSeller:
         """Serve inside this context."""
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._serve)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/item"
-        try:
+        async with serving(app, shutdown_s=0.1) as url:
+            self.url = f"{url}/item"
             yield
-        finally:
-            await runner.cleanup()
 
     def offer(self, *, life_s: int = LIFE_S) -> dict[str, Any]:
         """Return the seller's PaymentRequired."""
-        terms = {
-            "scheme": "exact",
-            "network": NETWORK.value,
-            "asset": self._asset,
-            "amount": str(AMOUNT),
-            "payTo": self._pay_to,
-            "maxTimeoutSeconds": life_s,
-            "extra": {"areFeesSponsored": True},
-        }
+        terms = payment_requirements(NETWORK, self._asset, AMOUNT, self._pay_to, life_s)
         return {
             "x402Version": 2,
             "error": "Payment required",

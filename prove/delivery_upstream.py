@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from testing.servers import listening
+
 NAME: Final = "api.example.com"
 _LONG: Final = b"x" * 200_000  # beyond what is stored, so that it is passed on in parts
 _SILENT_S: Final = 30.0
@@ -79,12 +81,8 @@ class ScriptedUpstream:
     @contextlib.asynccontextmanager
     async def serving(self, tls: ssl.SSLContext) -> AsyncIterator[None]:
         """Serve inside this context, on a free port of the loopback."""
-        server = await asyncio.start_server(self._respond, "127.0.0.1", 0, ssl=tls)
-        self.port = server.sockets[0].getsockname()[1]
-        try:
+        async with listening(self._respond, tls=tls) as self.port:
             yield
-        finally:
-            server.close()
 
     async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         ends = (OSError, asyncio.IncompleteReadError, asyncio.CancelledError)  # of the run too

@@ -33,6 +33,7 @@ from prove.rpc_proxy import RpcProxy
 from prove.sql_proxy import SqlProxy
 from prove.world import NETWORK, TEMPLATE, Server, World, devnet_options
 from testing.machine import RunFailed, tail
+from testing.payment_terms import payment_requirements
 
 SETTINGS: Final = {
     "FAREBOX_PORT": "0",
@@ -229,17 +230,10 @@ def _read_url(output: Path) -> str:
     return str(msgspec.json.decode(line)["url"]) if newline else ""
 
 
-def requirements_of(terms: PaymentTerms) -> dict[str, object]:
-    """Return the PaymentRequirements of these terms."""
-    return {
-        "scheme": "exact",
-        "network": str(terms.network),
-        "asset": terms.asset,
-        "amount": str(terms.amount),
-        "payTo": terms.pay_to,
-        "maxTimeoutSeconds": terms.max_timeout_s,
-        "extra": {"areFeesSponsored": True},
-    }
+def _requirements_of(terms: PaymentTerms) -> dict[str, object]:
+    return payment_requirements(
+        terms.network, terms.asset, terms.amount, terms.pay_to, terms.max_timeout_s
+    )
 
 
 def payload_of(
@@ -248,14 +242,14 @@ def payload_of(
     """Return the PaymentPayload of an envelope in base64, with more members."""
     return {
         "x402Version": 2,
-        "accepted": requirements_of(terms),
+        "accepted": _requirements_of(terms),
         "payload": {"transaction": envelope},
         **extra,
     }
 
 
 def _body(terms: PaymentTerms, envelope: str, extra: Mapping[str, object]) -> bytes:
-    payload, requirements = payload_of(terms, envelope, extra), requirements_of(terms)
+    payload, requirements = payload_of(terms, envelope, extra), _requirements_of(terms)
     return msgspec.json.encode(
         {"x402Version": 2, "paymentPayload": payload, "paymentRequirements": requirements}
     )

@@ -31,6 +31,7 @@ from prove.mcp_messages import Vocabulary
 from testing.listing_row import list_resource
 from testing.machine import ROOT, OurProcess, ServedNetwork, our_process, say, subfolder
 from testing.seller import Seller
+from testing.servers import listening
 
 NAME: Final = "api.example.com"
 ECHO: Final = "echo"  # responds 200 with the token of the request's query
@@ -131,15 +132,11 @@ class BrokenUpstream:
     @contextlib.asynccontextmanager
     async def serving(self, tls: ssl.SSLContext) -> AsyncIterator[None]:
         """Serve inside this context, on two free ports of the loopback."""
-        plain = await asyncio.start_server(self._respond, "127.0.0.1", 0)
-        secure = await asyncio.start_server(self._respond, "127.0.0.1", 0, ssl=tls)
-        self.port = plain.sockets[0].getsockname()[1]
-        self.tls_port = secure.sockets[0].getsockname()[1]
-        try:
+        async with (
+            listening(self._respond) as self.port,
+            listening(self._respond, tls=tls) as self.tls_port,
+        ):
             yield
-        finally:
-            plain.close()
-            secure.close()
 
     async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(*_ENDED):

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -18,15 +17,15 @@ from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 from prove.database_link import socket_path_of
 from prove.fork_server import ForkServer
+from testing.chain import closing_ledgers
+from testing.commands import run_farebox
 from testing.contracts import ask_friendbot
-from testing.machine import ROOT, RunFailed, run_process, subfolder, tail
+from testing.machine import ROOT, RunFailed, subfolder
 
 NETWORK: Final = Network.TESTNET
 TEMPLATE: Final = "prepared"
 _CHANNELS: Final = 30  # a killed replica holds its leases for a while
 _PAYERS: Final = 10
-_COMMAND: Final = "from farebox.cli.main import main; main()"
-_COMMAND_S: Final = 60
 _CLOSE_EVERY_S: Final = 0.1
 # for each two replicas with 20 connections and one of the proof, and the owner: 83 of 100
 ENVIRONMENTS_PER_SERVER: Final = 2
@@ -169,26 +168,16 @@ async def _prepare(
             "FAREBOX_RPC_URL_TESTNET": devnet.rpc_url,
             "FAREBOX_RELAYER_SECRET_TESTNET": relayer.secret,
         }
-        closing = asyncio.create_task(_close_ledgers(devnet))
-        try:
-            await create_channels(folder, settings, channels)
+        async with closing_ledgers(devnet, every_s=_CLOSE_EVERY_S):
+            await create_channels(settings, channels)
             if preparation is not None:
                 await preparation(devnet, scene, settings)
-        finally:
-            closing.cancel()
-            await asyncio.gather(closing, return_exceptions=True)
         latest = await devnet.close()
     return Prepared(journal, Secret(relayer.secret), scene, latest)
 
 
-async def _close_ledgers(devnet: Devnet) -> None:
-    while True:
-        await devnet.close()
-        await asyncio.sleep(_CLOSE_EVERY_S)
-
-
 async def create_channels(
-    folder: Path, settings: Mapping[str, str], count: int, *, purpose: str = "settlement"
+    settings: Mapping[str, str], count: int, *, purpose: str = "settlement"
 ) -> None:
     """Create channel accounts by the service's command.
 
@@ -196,19 +185,4 @@ async def create_channels(
         RunFailed: the command failed.
     """
     arguments = ["channels", "create", "--network", "testnet", "--count", str(count)]
-    await run_command(folder, settings, [*arguments, "--for", purpose])
-
-
-async def run_command(folder: Path, settings: Mapping[str, str], arguments: Sequence[str]) -> str:
-    """Run a command of the service; return what it printed.
-
-    Raises:
-        RunFailed: the command failed.
-    """
-    log = folder / f"{arguments[0]}.log"
-    python = sys.executable
-    async with run_process([python, "-c", _COMMAND, *arguments], env=settings, log=log) as process:
-        code = await asyncio.to_thread(process.wait, _COMMAND_S)
-    if code != 0:
-        raise RunFailed(f"farebox {' '.join(arguments)} failed:\n{tail(log)}")
-    return log.read_text()
+    await run_farebox([*arguments, "--for", purpose], settings)

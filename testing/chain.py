@@ -1,6 +1,8 @@
-"""A devnet as a stranger reads it: the public SDK over RPC, no service."""
+"""A devnet without a service: a stranger reads it by the public SDK, and a run closes ledgers."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final
 
 from stellar_sdk import (
@@ -19,6 +21,23 @@ from testing.contracts import call, open_server
 from testing.machine import RunFailed
 
 FEE: Final = 1_000_000
+
+
+@asynccontextmanager
+async def closing_ledgers(devnet: Devnet, *, every_s: float) -> AsyncIterator[None]:
+    """Close ledgers so often inside this context, whatever the devnet does by itself."""
+
+    async def close() -> None:
+        while True:
+            await devnet.close()
+            await asyncio.sleep(every_s)
+
+    closing = asyncio.create_task(close())
+    try:
+        yield
+    finally:
+        closing.cancel()
+        await asyncio.gather(closing, return_exceptions=True)
 
 
 class Chain:

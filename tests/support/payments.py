@@ -13,6 +13,7 @@ from farebox.kernel.networks import Network
 from support.envelopes import call_operation, sealed, transaction
 from testing.contract_calls import invocation, transfer
 from testing.entries import Credentials, signed_entry
+from testing.payment_terms import payment_requirements
 
 Json = dict[str, Any]
 
@@ -86,15 +87,10 @@ class Draft:
 
     def terms(self, **changes: Any) -> Json:
         """The seller's requirements that this draft meets, with members changed or added."""
-        return {
-            "scheme": "exact",
-            "network": str(self.network),
-            "asset": self.asset,
-            "amount": str(self.amount),
-            "payTo": self.pay_to,
-            "maxTimeoutSeconds": self.timeout_s,
-            "extra": {"areFeesSponsored": True},
-        } | changes
+        terms = payment_requirements(
+            self.network, self.asset, self.amount, self.pay_to, self.timeout_s
+        )
+        return terms | changes
 
     def request(
         self, envelope: xdr.TransactionEnvelope | bytes | None = None, **terms: Any
