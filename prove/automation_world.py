@@ -1,6 +1,5 @@
 """The network of the proof of automation: paymaster, contracts, plans, and what owners find."""
 
-import asyncio
 import base64
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -10,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from stellar_sdk import Keypair, SorobanServer, scval
+from stellar_sdk import Keypair, scval
 
 from farebox.app.vault_services import automation_sealers
 from farebox.automation.authority.installation import SessionContracts
@@ -21,14 +20,14 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, Party, Scene
 from farebox.vault.master_keys import MasterKeys, read_master_keys
-from prove.automation_sessions import WASM, InstalledPlan, Installer, read_contracts
+from prove.automation_sessions import InstalledPlan, Installer, read_contracts
 from prove.environment import Environment, open_environment
 from prove.run_interceptor import RunInterceptor
 from prove.world import NETWORK, World, create_channels, open_world
 from testing.automation_cases import SOLD, Place
 from testing.automation_chain import AutomationChain
 from testing.commands import run_farebox
-from testing.contracts import ask_friendbot, deploy_contract
+from testing.contracts import ask_friendbot, deploy_keeper
 from testing.machine import ROOT
 from testing.plan_service import Exchange, deploy_exchange, new_keeper
 from testing.smart_accounts import Owner, external_signer
@@ -110,7 +109,6 @@ def key_of(party: Party) -> Keypair:
 KEEPERS: Final = 2  # an open plan of a case has one of its own
 _CHANNELS: Final = 4
 _SETTLEMENT_CHANNELS: Final = 2  # for payments of runs
-_NO_GAP: Final = 0  # seconds between two runs of a keeper
 
 
 @dataclass(eq=False, slots=True)
@@ -153,7 +151,7 @@ class AutomationScenery:
         await create_channels(own, _CHANNELS, purpose="automation")
         deploy = ("automation", "deploy", "--network", "testnet")
         self.contracts = read_contracts(await run_farebox(deploy, own))
-        self.keepers = await asyncio.to_thread(_deploy_keepers, devnet.rpc_url, deployer)
+        self.keepers = [await deploy_keeper(devnet.rpc_url, deployer) for _ in range(KEEPERS)]
         sealers = automation_sealers(self.master_keys)
         named = SessionContracts(*(self._contract(each) for each in DEPLOYED))
         installer = Installer(devnet.rpc_url, scene, deployer, self.keepers[0], named, sealers)
@@ -168,16 +166,6 @@ class AutomationScenery:
 
     def _contract(self, contract: ServiceContract) -> Address:
         return Address(self.contracts[f"FAREBOX_{contract.setting}_{NETWORK.name}"])
-
-
-def _deploy_keepers(rpc_url: str, deployer: Keypair) -> list[Address]:
-    wasm = (WASM / "keeper.wasm").read_bytes()
-    arguments = (scval.to_bool(False), scval.to_uint64(_NO_GAP))
-    with SorobanServer(rpc_url) as server:
-        return [
-            Address(deploy_contract(server, NETWORK, deployer, wasm, *arguments))
-            for _ in range(KEEPERS)
-        ]
 
 
 @dataclass(frozen=True, slots=True)

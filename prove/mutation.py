@@ -25,7 +25,7 @@ from typing import Final
 from farebox.local.devnet_binary import cache_folder
 from prove.mutation_draw import Mutant, Mutation, draw_mutants, find_all_mutations, mutate
 from prove.mutation_tests import FindTests, TestMap, choose_tests, find_by_import
-from prove.mutation_tree import MutationTree, TestResult
+from prove.mutation_tree import TREES, MutationTree, TestResult
 from testing.machine import RunFailed, say, scratch_folder, subfolder
 from testing.report import run_and_report
 
@@ -209,7 +209,7 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     count = _QUICK_COUNT if is_quick else int(os.environ.get("COUNT", "200"))
     with scratch_folder("fbx-mutation-") as folder:
         tree = MutationTree.copy(subfolder(folder, "tree"), os.environ.get("TESTS_AT", ""))
-        work = folder / "work" if is_quick else kept_folder() / tree.digest("src", "tests")
+        work = folder / "work" if is_quick else kept_folder() / tree.digest("src", *TREES)
         work.mkdir(parents=True, exist_ok=True)
         found = find_all_mutations(tree.folder)
         drawn = draw_mutants(

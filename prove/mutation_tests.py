@@ -18,7 +18,7 @@ MOST_OF_LEVEL: Final = 20  # tests that a mutant meets
 MOST_S: Final = 60.0  # of them together, as measured
 QUICK_LEVELS: Final = LEVELS[:2]
 QUICK_MODULES: Final = 5
-_SHARED: Final = ("tests/conftest.py", "tests/support")
+_SHARED: Final = ("tests/conftest.py", "tests/support", "testing")
 _LEVEL_S: Final = 3_600.0  # in which a level is measured
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 # what a process measures that a test starts is that test's

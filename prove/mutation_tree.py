@@ -17,9 +17,12 @@ from typing import Final
 
 from testing.machine import ROOT, RunFailed, subfolder
 
+# what tests import besides the sources
+TREES: Final = ("tests", "testing", "bench", "e2e", "eval", "prove")
 _BUILT: Final = "src/farebox/console_build"  # not in git
 _STOP_S: Final = 20.0
 _MEMORY_KIB: Final = str(4 * 1024 * 1024)  # a mutant may make a list that never ends
+_PLUGIN: Final = "prove/mutation_plugin.py"  # of this checkout, whatever tests are run
 # to load every plugin that is installed takes a second more
 _PLUGINS: Final = ("pytest_asyncio.plugin", "_hypothesis_pytestplugin", "prove.mutation_plugin")
 _NOT_GIVEN: Final = frozenset(
@@ -91,21 +94,28 @@ class MutationTree:
 
     @classmethod
     def copy(cls, folder: Path, tests_at: str = "", *, root: Path = ROOT) -> "MutationTree":
-        """Copy the files of the checkout as they are, and the tests of a commit if one is named.
+        """Copy the files of the checkout as they are.
+
+        If a commit is named, the tests and what they import are as they were there: it may have
+        another layout.
 
         Raises:
             RunFailed: git does not know the commit.
         """
+        folder.mkdir(parents=True, exist_ok=True)
+        if tests_at:
+            there = _git(root, "ls-tree", "-z", "--name-only", tests_at, *TREES).decode()
+            names = {"tests", *filter(None, there.split("\0"))}  # without a name all were packed
+            packed = _git(root, "archive", "--format=tar", tests_at, *sorted(names))
+            subprocess.run(("tar", "-xf", "-"), cwd=folder, input=packed, check=True)
         known = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
         for name in filter(None, known.decode().split("\0")):
-            if (root / name).is_file() and not (tests_at and name.startswith("tests/")):
+            is_exchanged = tests_at and name.partition("/")[0] in TREES and name != _PLUGIN
+            if (root / name).is_file() and not is_exchanged:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(root / name, folder / name)
         if (root / _BUILT).is_dir():
             shutil.copytree(root / _BUILT, folder / _BUILT)
-        if tests_at:
-            packed = _git(root, "archive", "--format=tar", tests_at, "tests")
-            subprocess.run(("tar", "-xf", "-"), cwd=folder, input=packed, check=True)
         return cls(folder)
 
     def digest(self, *names: str) -> str:

@@ -296,36 +296,43 @@ def test_quick_run_finds_the_modules_of_tests_that_import_the_module(tree: Mutat
 
 def test_copy_has_the_checkout_as_it_is_and_the_tests_of_a_commit(tmp_path: Path) -> None:
     root = tmp_path / "checkout"
-    (root / "tests").mkdir(parents=True)
-    (root / "src").mkdir()
+    root.mkdir()
 
     def git(*arguments: str) -> None:
         who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
         subprocess.run(("git", *who, *arguments), cwd=root, check=True, capture_output=True)
 
-    def write(**texts: str) -> None:
-        for name, text in texts.items():
-            (root / name.replace("_", "/")).write_text(text)
+    def write(text: str, *names: str) -> None:
+        for name in names:
+            (root / name).parent.mkdir(exist_ok=True)
+            (root / name).write_text(text)
 
+    always = ("src/one", "tests/both", "prove/mutation_plugin.py")
     git("init")
-    write(tests_old="old", tests_both="before", src_one="before")
+    write("before", *always, "tests/old", "e2e/shared")
     git("add", ".")
     git("commit", "-m", "before")
-    (root / "tests" / "old").unlink()
-    write(tests_both="after", tests_new="new", src_one="after")
+    (root / "tests/old").unlink()
+    (root / "e2e/shared").unlink()
+    write("after", *always, "tests/new", "testing/shared")
     files = {"now": "", "then": "HEAD"}
     trees = {name: MutationTree.copy(tmp_path / name, at, root=root) for name, at in files.items()}
+    sound = dict.fromkeys(("src/one", "prove/mutation_plugin.py"), "after")
     assert {
-        name: {each.name: each.read_text() for each in sorted(tree.folder.rglob("*/*"))}
+        name: {
+            each.relative_to(tree.folder).as_posix(): each.read_text()
+            for each in tree.folder.rglob("*/*")
+        }
         for name, tree in trees.items()
     } == {
-        "now": {"one": "after", "both": "after", "new": "new"},
-        "then": {"one": "after", "both": "before", "old": "old"},
+        "now": sound | dict.fromkeys(("tests/both", "tests/new", "testing/shared"), "after"),
+        "then": sound | dict.fromkeys(("tests/both", "tests/old", "e2e/shared"), "before"),
     }
     now, then = trees["now"], trees["then"]
     assert now.digest("src") == then.digest("src")
-    assert now.digest("src", "tests") != then.digest("src", "tests")
-    with pytest.raises(RunFailed, match="git archive failed"):
+    for name in ("tests", "testing", "e2e"):
+        assert now.digest("src", name) != then.digest("src", name)
+    with pytest.raises(RunFailed, match="git ls-tree failed"):
         MutationTree.copy(tmp_path / "none", "no-such-commit", root=root)
 
 
