@@ -59,7 +59,7 @@ async def test_post_of_unknown_outcome_is_owed_and_not_repeated(
     assert (outcome.state, outcome.findings) == ("owed", []), str(outcome)
 
 
-@pytest.mark.parametrize("control", delivery_control.CONTROLS[:2], ids=lambda each: each.name)
+@pytest.mark.parametrize("control", delivery_control.CONTROLS[:2], ids=lambda each: each.defect)
 async def test_control_build_with_a_defect_of_delivery_is_detected(
     world: World, authority: Authority, tmp_path: Path, control: delivery_control.DeliveryControl
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from prove.fork_server import ForkServer
 from prove.limits_fair import CONTROLS, figures_of, holds
 from prove.limits_fair_case import FairOutcome, run_case
+from prove.run_cases import Control
 from prove.world import World
 
 Played = Mapping[str, FairOutcome]
@@ -37,7 +38,8 @@ def test_rate_limits_hold_and_refuse_no_other_caller(played: Played) -> None:
         assert figures[counted] != 0
 
 
-@pytest.mark.parametrize("number", range(len(CONTROLS)))
-def test_control_build_with_unfair_limits_is_detected(played: Played, number: int) -> None:
-    control = CONTROLS[number]
+@pytest.mark.parametrize("control", CONTROLS, ids=lambda each: each.defect)
+def test_control_build_with_unfair_limits_is_detected(
+    played: Played, control: Control[int, FairOutcome]
+) -> None:
     assert control.shows([played[control.name]]), str(played[control.name])
