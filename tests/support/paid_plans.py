@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -168,7 +168,15 @@ class PaidPlans:
     async def until_available(self) -> None:
         """Wait until the service and its nodes are ready, and its paymaster pays."""
         await until_ready(self.client)
-        await until(lambda: _is_available(self.client))
+        await until(self._is_available)
+
+    async def _is_available(self) -> bool:
+        """Whether runs are for sale, as the service sees it now; readiness is a moment old."""
+        answer = await self.client.request(
+            "GET", "/v1/automations/limits", headers=self.owner.headers
+        )
+        networks: list[Json] = answer.json()["networks"]
+        return any(each["isAvailable"] for each in networks if each["network"] == NET.value)
 
 
 def path_of(plan: StoredPlan, route: str) -> str:
@@ -237,8 +245,3 @@ async def add_channel(stage: Stage, database: Database, secret: str) -> str:
     async with database.connection() as db:
         await channel_store.add_channels(db, NET, [(address, 0)], at=datetime.now(UTC))
     return address
-
-
-async def _is_available(client: AsgiClient) -> bool:
-    reasons: Mapping[str, Any] = (await client.get("/health/ready")).json()["parts"][NET.value]
-    return not any(str(each).startswith(("auto", "paym")) for each in reasons.get("reasons", ()))
