@@ -4,6 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from farebox.gateway.payment import MAX_ATTEMPTS
 from prove.broken_build import sources_with_ends
 from prove.delivery_case import DeliveryCase, DeliveryOutcome
 from prove.delivery_hostile import HostileCase, HostileKind
@@ -156,7 +157,7 @@ class Control(StrEnum):
             case Control.TRUNCATED:
                 return DeliveryCase(0, 6, upstream=(UpstreamFault.UNENDED,))
             case Control.LOSSY:
-                return DeliveryCase(0, 7, upstream=(UpstreamFault.PLAIN,) * _ATTEMPTS)
+                return DeliveryCase(0, 7, upstream=(UpstreamFault.PLAIN,) * MAX_ATTEMPTS)
             case Control.GULLIBLE:
                 return ReportBatch(_REFUSALS, 5, is_gullible=True)
             case _:
@@ -167,7 +168,6 @@ class Control(StrEnum):
         return any(violation is _SHOWN[self] for violation, _ in outcome.findings)
 
 
-_ATTEMPTS: Final = 5  # at the delivery of a payment
 _DENIED_FIRST: Final = 3  # the seed whose node takes the first envelope and denies it
 _REFUSALS: Final = 4  # the seed whose answers are refusals
 _KINDS: Final = {
