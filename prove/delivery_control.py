@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from farebox.gateway.payment import MAX_ATTEMPTS
 from prove.broken_build import Build, End
 from prove.delivery_case import DeliveryCase, DeliveryOutcome
 from prove.delivery_hostile import HostileKind, ShopCase
@@ -133,7 +134,6 @@ BuyerConnection.wait_until_taken = _take_for_taken
 _CUT_SHORT: Final = "\n\nWholeResponseHandler._take_rest = lambda self: True\n"
 _LOSSY: Final = "\n\nLosslessTls.read = ssl.SSLObject.read\n"
 _KNOWN_BY_NONCE: Final = End("gateway/payment.py", "class PresentedRequest:", _BY_NONCE)
-_ATTEMPTS: Final = 5  # at the delivery of a payment
 _DENIED_FIRST: Final = 3  # the seed whose node takes the first envelope and denies it
 _REFUSALS: Final = 4  # the seed whose answers are refusals
 
@@ -215,7 +215,7 @@ CONTROLS: Final[tuple[DeliveryControl, ...]] = (
     ),
     _control(
         "lossy", "an error of TLS drops the bytes before it", DeliveryViolation.UNRESOLVED,
-        DeliveryCase(0, 7, upstream=(UpstreamFault.PLAIN,) * _ATTEMPTS), _response(_LOSSY),
+        DeliveryCase(0, 7, upstream=(UpstreamFault.PLAIN,) * MAX_ATTEMPTS), _response(_LOSSY),
     ),
     # the buyer is no part of the service
     _control(

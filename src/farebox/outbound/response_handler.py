@@ -41,13 +41,14 @@ class LosslessTls(ssl.SSLObject):
 
 
 class WholeResponseHandler(ResponseHandler):
-    """The library's response handler, with two defects fixed.
+    """The library's response handler, with its defects at the end of a connection fixed.
 
     The library drops bytes that were received but not parsed when the connection closes: its
     parser pauses while nobody reads, and the event loop leaves bytes undecrypted or drops them. It
     also accepts a body with neither Content-Length nor chunks however the connection closes. By
     RFC 9112, section 9.8, that body is complete only if the peer has sent the closure alert of
-    TLS. Without TLS a close and a failure look the same.
+    TLS. Without TLS a close and a failure look the same. And it waits for the peer of a malformed
+    response, and of a connection that it has closed.
     """
 
     _tls: LosslessTls | None = None
@@ -61,8 +62,7 @@ class WholeResponseHandler(ResponseHandler):
     def data_received(self, data: bytes) -> None:
         """Parse bytes that the event loop gives out; they are not held any more.
 
-        Without bytes, the library goes on with those that it has. A malformed response ends the
-        connection; the library would wait for its peer.
+        Without bytes, the library continues with those that it has.
         """
         if data and self._tls is not None:
             self._tls.held.clear()
@@ -73,14 +73,17 @@ class WholeResponseHandler(ResponseHandler):
     def close(self) -> None:
         """Close the connection, and abort it soon.
 
-        The event loop would read for half a minute what a peer goes on sending.
+        The event loop would read for half a minute what a peer still sends.
         """
         transport = self.transport
+        if transport is None:
+            return
         if self._tls is not None:
             self._tls.stop_holding()
+        if transport.is_closing():
+            self.transport = None  # asyncio cannot abort what is closed twice
         super().close()
-        if transport is not None:
-            self._aborting = self._loop.call_later(_CLOSE_S, transport.abort)
+        self._aborting = self._loop.call_later(_CLOSE_S, transport.abort)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Parse the bytes that are left, then fail the body unless it is complete.
@@ -88,18 +91,18 @@ class WholeResponseHandler(ResponseHandler):
         The buffers of socket and TLS hold some 100 KB at most. In chunks of one byte those take
         ten times as much memory until they are read.
         """
-        if self._aborting is not None:  # this side has closed: nobody reads the rest
-            self._aborting.cancel()
-            super().connection_lost(exc)
-            return
-        self._parse()
-        has_alert = self._take_rest()
+        has_alert = False
+        if self._aborting is None:  # else this side has closed, and nobody reads the rest
+            self._parse()
+            has_alert = self._take_rest()
         payload = self._payload
         if payload is not None and self._tls is not None and not has_alert:
             _fail(payload)
         super().connection_lost(exc)
         if payload is not None:
             _fail(payload)  # the parser leaves the reader of a malformed body waiting
+        if self._aborting is not None:
+            self._aborting.cancel()
 
     def _take_rest(self) -> bool:
         """Parse the bytes left in TLS; return whether the closure alert follows them."""

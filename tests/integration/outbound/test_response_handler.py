@@ -29,6 +29,7 @@ CHUNKS: Final = b"4\r\nhalf\r\n0\r\n\r\n"
 LOOPS: Final = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 VERSIONS: Final = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 DROPPED: Final = UnknownOutcomeReason.DROPPED
+MALFORMED: Final = UnknownOutcomeReason.MALFORMED
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +103,8 @@ def stays(peer: TlsPeer) -> None:
     del peer
 
 
-def goes_on(peer: TlsPeer) -> None:
-    """Go on sending until the client ends the connection."""
+def keeps_sending(peer: TlsPeer) -> None:
+    """Send until the client ends the connection."""
     del peer
 
 
@@ -134,6 +135,7 @@ async def calling(authority: Authority, script: Script) -> AsyncIterator[Outboun
         except OSError:  # its client has left
             writer.close()
         except AssertionError as failure:
+            writer.transport.abort()
             served.set_exception(failure)
         if not served.done():
             served.set_result(None)
@@ -148,9 +150,9 @@ async def calling(authority: Authority, script: Script) -> AsyncIterator[Outboun
         ):
             yield response
     finally:
+        server.close()
         async with asyncio.timeout(10):
             await served
-        server.close()
 
 
 async def play(peer: TlsPeer, script: Script) -> None:
@@ -164,14 +166,15 @@ async def play(peer: TlsPeer, script: Script) -> None:
         peer.tls.write(script.later)
     script.end(peer)
     await peer.flush()
-    if script.end is stays:
-        await peer.wait_for_close()
-    if script.end is goes_on:
-        until = asyncio.get_running_loop().time() + 5
-        while asyncio.get_running_loop().time() < until:
-            peer.tls.write(bytes(16_000))
-            await peer.flush()
-        raise AssertionError("the client did not end the connection")
+    try:
+        async with asyncio.timeout(5):
+            if script.end is stays:
+                await peer.wait_for_close()
+            while script.end is keeps_sending:
+                peer.tls.write(bytes(16_000))
+                await peer.flush()
+    except TimeoutError:
+        raise AssertionError("the client did not end the connection") from None
 
 
 async def read(authority: Authority, script: Script) -> bytes | UnknownOutcomeReason:
@@ -217,10 +220,11 @@ def find_faults(loop: str, authority: Authority, rows: Mapping[object, Row]) -> 
     In a thread: this one has the loop of all tests. Production has uvloop.
     """
 
-    async def read_all() -> list[bytes | UnknownOutcomeReason]:
-        return await asyncio.gather(*(row.reader(authority, row.script) for row in rows.values()))
+    async def read_all() -> list[bytes | UnknownOutcomeReason | BaseException]:
+        reading = (row.reader(authority, row.script) for row in rows.values())
+        return await asyncio.gather(*reading, return_exceptions=True)
 
-    def run_here() -> list[bytes | UnknownOutcomeReason]:
+    def run_here() -> list[bytes | UnknownOutcomeReason | BaseException]:
         with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
             return runner.run(read_all())
 
@@ -330,22 +334,49 @@ def test_reader_that_waits_for_a_malformed_body_fails_at_once(
     first = f"{OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n".encode()
     rows: dict[object, Row] = {
         end.__name__: Row(Script(first, end, later=b"zz\r\nxx", pause_s=0.3), DROPPED)
-        for end in (closes, leaves, stays, goes_on)
+        for end in (closes, leaves, stays, keeps_sending)
     }
+    for malformed in (b"HTTX/1.1 200 OK\r\n\r\n", first + b"zz\r\n"):
+        rows[malformed] = Row(Script(malformed, stays, pause_s=0), MALFORMED)
     assert find_faults(loop, authority, rows) == []
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_connection_of_a_reader_that_leaves_ends_although_its_server_goes_on(
+def test_connection_of_a_reader_that_leaves_ends_although_its_server_keeps_sending(
     authority: Authority, loop: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An event loop would read and discard for half a minute."""
     monkeypatch.setattr(response_handler, "_CLOSE_S", 0.2)
     rows: dict[object, Row] = {
-        framing: Row(Script(framed(framing, 3_000)[:-1], goes_on), b"x" * size, leave)
+        framing: Row(Script(framed(framing, 3_000)[:-1], keeps_sending), b"x" * size, leave)
         for framing, size in (("length", 2_999), ("connection", 2_999))
     }
     assert find_faults(loop, authority, rows) == []
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_connection_that_has_ended_leaves_no_timer(
+    authority: Authority, loop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[response_handler.WholeResponseHandler] = []
+    lose = response_handler.WholeResponseHandler.connection_lost
+
+    def connection_lost(
+        handler: response_handler.WholeResponseHandler, exc: BaseException | None
+    ) -> None:
+        lose(handler, exc)
+        ended.append(handler)
+
+    handler = response_handler.WholeResponseHandler
+    monkeypatch.setattr(handler, "connection_lost", connection_lost)
+    rows: dict[object, Row] = {
+        (framing, size): Row(Script(framed(framing, size), closes), b"x" * size)
+        for framing, size in product(("length", "chunks", "connection"), (1_000, 24_000))
+    }
+    assert find_faults(loop, authority, rows) == []
+    timers = [each._aborting for each in ended if each._aborting is not None]
+    assert len(ended) == len(rows)
+    assert all(each.cancelled() for each in timers)
 
 
 @pytest.mark.parametrize("loop", LOOPS)
