@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from contextlib import suppress
 from typing import Any, Final, Self
 
 import aiohttp
@@ -38,6 +39,17 @@ class LosslessTls(ssl.SSLObject):
         """Hold nothing more: this side has closed, and the loop discards what it reads."""
         self._is_holding = False
         self.held.clear()
+
+    def unwrap(self) -> None:
+        """Send the closure alert; once this side has closed, read first what the peer has sent.
+
+        A fatal alert that Python's `unwrap` meets breaks the next read of another connection.
+        """
+        if not self._is_holding:
+            with suppress(ssl.SSLZeroReturnError, ssl.SSLWantReadError):
+                while self.read(_READ_BYTES):
+                    pass
+        super().unwrap()
 
 
 class WholeResponseHandler(ResponseHandler):

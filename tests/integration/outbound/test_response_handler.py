@@ -5,6 +5,7 @@ The server makes the records of TLS by hand, so that it ends a connection as it 
 
 import asyncio
 import secrets
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -50,12 +51,27 @@ class TlsPeer:
     async def take_request(self) -> None:
         await self._until_done(self.tls.do_handshake)
         request = b""
-        while not request.endswith(b"\r\n\r\n"):
+        while b"\r\n\r\n" not in request:
             request += await self._until_done(lambda: self.tls.read(65_536))
+        self._taken = len(request.partition(b"\r\n\r\n")[2])
+
+    async def take_body(self, size: int) -> None:
+        """Take the rest of a request's body."""
+        try:
+            while self._taken < size:
+                taken = await self._until_done(lambda: self.tls.read(65_536))
+                assert taken, f"the request ended after {self._taken} bytes"
+                self._taken += len(taken)
+        except OSError:
+            raise AssertionError(f"the request broke off after {self._taken} bytes") from None
 
     async def flush(self) -> None:
         self._writer.write(self.outgoing.read())
         await self._writer.drain()
+
+    async def wait_for_alert(self) -> None:
+        """Wait until the client has sent something: its closure alert."""
+        await self._reader.read(65_536)
 
     async def wait_for_close(self) -> None:
         """Wait until the client has closed."""
@@ -103,6 +119,11 @@ def stays(peer: TlsPeer) -> None:
     del peer
 
 
+def fails_late(peer: TlsPeer) -> None:
+    """Send a fatal alert behind the client's closure alert."""
+    fails(peer)
+
+
 def keeps_sending(peer: TlsPeer) -> None:
     """Send until the client ends the connection."""
     del peer
@@ -110,13 +131,17 @@ def keeps_sending(peer: TlsPeer) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What the server sends: the first bytes, what follows at once or later, and the end."""
+    """What the server sends: the first bytes, what follows at once or later, and the end.
+
+    It takes the body of the request behind them.
+    """
 
     first: bytes
     end: Callable[[TlsPeer], None]
     later: bytes = b""
     pause_s: float = 0.1  # in which the library gives out the head
     version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
+    request: bytes = b""
 
 
 @asynccontextmanager
@@ -141,12 +166,13 @@ async def calling(authority: Authority, script: Script) -> AsyncIterator[Outboun
             served.set_result(None)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server.sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8_192)
     port = server.sockets[0].getsockname()[1]
     resolver = LoopbackResolver({SELLER: PinnedAddress(LOOPBACK, port)}, FixedLookup({}))
     try:
         async with (
             OutboundClient(resolver, authority=authority.file) as client,
-            client.call(OutboundRequest(URL)) as response,
+            client.call(OutboundRequest(URL, method="POST", body=script.request)) as response,
         ):
             yield response
     finally:
@@ -164,6 +190,12 @@ async def play(peer: TlsPeer, script: Script) -> None:
         await asyncio.sleep(script.pause_s)
     if script.later:
         peer.tls.write(script.later)
+    if script.request:
+        await peer.flush()
+        await asyncio.sleep(0.1)  # in which a client that has gone would reset the connection
+        await peer.take_body(len(script.request))
+    if script.end is fails_late:
+        await peer.wait_for_alert()
     script.end(peer)
     await peer.flush()
     try:
@@ -351,6 +383,35 @@ def test_connection_of_a_reader_that_leaves_ends_although_its_server_keeps_sendi
         framing: Row(Script(framed(framing, 3_000)[:-1], keeps_sending), b"x" * size, leave)
         for framing, size in (("length", 2_999), ("connection", 2_999))
     }
+    assert find_faults(loop, authority, rows) == []
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_server_that_answers_before_it_has_read_the_request_gets_all_of_it(
+    authority: Authority, loop: str
+) -> None:
+    response = f"{OK}Content-Length: 4\r\n\r\nhalf".encode()
+    rows: dict[object, Row] = {
+        (size, version.name): Row(
+            Script(response, closes, later=b"more", version=version, request=bytes(size)), b"half"
+        )
+        for size, version in product((100_000, 1_000_000), VERSIONS)
+    }
+    assert find_faults(loop, authority, rows) == []
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_fatal_alert_behind_a_closed_connection_breaks_no_other_connection(
+    authority: Authority, loop: str
+) -> None:
+    """Python's `unwrap` may leave the error of an alert to the next read of any connection."""
+    first = f"{OK}Content-Length: 4\r\n\r\n".encode()
+    rows: dict[object, Row] = {}
+    for version in VERSIONS:
+        alert = Script(first + b"half", fails_late, version=version)
+        rows[version.name, "alert"] = Row(alert, b"half")
+        other = Script(first + b"h", closes, later=b"alf", pause_s=0.5, version=version)
+        rows[version.name, "other"] = Row(other, b"half")
     assert find_faults(loop, authority, rows) == []
 
 
