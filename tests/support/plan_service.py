@@ -1,6 +1,7 @@
 """A service with automation on testnet, and plans of signed-in wallets, for tests over HTTP."""
 
 import asyncio
+import base64
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,21 +11,17 @@ from typing import Any, Final
 from stellar_sdk import Keypair, xdr
 from stellar_sdk.auth import authorize_entry
 
-from farebox.automation.authority.issued_entries import IssuedEntry, issue_entries
-from farebox.automation.authority.stored_calls import RunCalls, decode_calls, encode_calls
+from farebox.automation.authority.stored_calls import RunCalls, encode_calls
 from farebox.automation.lifecycle.operator_plans import close_plans
 from farebox.automation.lifecycle.operator_store import OperatorFilter
-from farebox.automation.paymaster.paymaster import Paymaster
 from farebox.automation.plans.session_spec import AuthorityMode, SessionSpec
 from farebox.automation.plans.session_spec_xdr import write_spec
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
-from farebox.kernel.addresses import Address, account_address
+from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Party, Scene
-from farebox.stellar.ledger_clock import LedgerReading
-from farebox.stellar.signers import SigningAccount, parse_secret_seed
 from support.asgi import Answer
 from support.automation import (
     DELEGATES,
@@ -46,15 +43,12 @@ from testing.entries import by_keys, last_ledger
 from testing.waiting import until
 
 AUTOMATIONS: Final = "/v1/automations"
-CADENCE_S: Final = 0.2  # of the devnet that tests share
 _CATCH_UP: Final = LatenessRule(MissedRuns.CATCH_UP_ALL, timedelta(seconds=30))
 
 
 @dataclass(slots=True)
 class PlanService(PlanStage):
     """A running service with a paymaster, its database and the devnet behind it."""
-
-    paymaster: Paymaster
 
     async def wallet(self, address: str | None = None) -> Wallet:
         """Sign a wallet in."""
@@ -128,19 +122,14 @@ class PlanService(PlanStage):
         }
         return await self._paid(draft.but(**terms | changes), calls, runs)
 
-    async def issued(self, plan: StoredPlan) -> tuple[IssuedEntry, ...]:
-        """The entries that the plan asks its owner for."""
-        terms, now = plan.terms, datetime.now(UTC)
-        assert terms.account is not None
-        latest = await self.stage.ledger().latest()
-        reading = LedgerReading(latest, now.replace(microsecond=0), CADENCE_S, 0.0)
-        planned = decode_calls(terms.calls).planned
-        key = self.paymaster.nonce_key
-        return issue_entries(terms, planned, terms.account, key, reading, at=now)
+    async def issued(self, wallet: Wallet, plan: StoredPlan) -> list[bytes]:
+        """The entries that the plan asks its owner for, by the cadence the service observes."""
+        session = await self.get(wallet, plan, "session")
+        return [base64.b64decode(each["entryXdr"]) for each in session["install"]["entries"]]
 
-    async def sign_all(self, plan: StoredPlan, *signers: Keypair) -> list[str]:
+    async def sign_all(self, wallet: Wallet, plan: StoredPlan, *signers: Keypair) -> list[str]:
         """Every entry that the plan asks for, signed by the public SDK."""
-        return [sign_entry(each.unsigned.entry, *signers) for each in await self.issued(plan)]
+        return [sign_entry(each, *signers) for each in await self.issued(wallet, plan)]
 
     async def _paid(self, draft: PlanDraft, calls: RunCalls, runs: int) -> StoredPlan:
         terms, now = draft.terms, datetime.now(UTC)
@@ -212,13 +201,7 @@ class PlanService(PlanStage):
 async def plan_service(stage: Stage, **settings: str) -> AsyncIterator[PlanService]:
     """Start a service with a funded paymaster and two channels; what it wrote is removed."""
     async with opened_plan_stage(stage, 2, **settings) as opened:
-        secret = parse_secret_seed(opened.environment["FAREBOX_PAYMASTER_SECRET_TESTNET"])
-        assert secret is not None
-        address = account_address(bytes(secret.reveal().verify_key))
-        paymaster = Paymaster(Network.TESTNET, SigningAccount(address, secret))
-        yield PlanService(
-            stage, opened.client, opened.database, opened.environment, paymaster=paymaster
-        )
+        yield PlanService(stage, opened.client, opened.database, opened.environment)
 
 
 def sign_entry(unsigned: bytes, *signers: Keypair, passphrase: str | None = None) -> str:

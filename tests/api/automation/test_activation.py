@@ -63,14 +63,15 @@ async def refused(
 
 
 def changed_entry(
-    unsigned: bytes, key: Keypair, *, nonce: int = 0, amount: int = 0, later: int = 0
+    unsigned: bytes, key: Keypair, *, nonce: int = 0, amount: int = 0, last: int | None = None
 ) -> str:
     """The entry with one thing changed, signed after the change."""
     entry = xdr.SorobanAuthorizationEntry.from_xdr_bytes(unsigned)
     credentials = entry.credentials.address
     assert credentials is not None
     credentials.nonce.int64 += nonce
-    credentials.signature_expiration_ledger.uint32 += later
+    if last is not None:
+        credentials.signature_expiration_ledger.uint32 = last
     call = entry.root_invocation.function.contract_fn
     assert call is not None
     if amount:
@@ -84,18 +85,19 @@ async def test_entry_with_one_change_is_refused(
     plans: PlanService, owner: Wallet, scene: Scene
 ) -> None:
     plan, key = await draft(plans, owner, scene), key_of(scene.payers[0])
+    latest = await plans.stage.ledger().latest()
     changes: tuple[tuple[dict[str, int], str], ...] = (
         ({"nonce": 1}, "session_mismatch"),
         ({"amount": 1}, "session_mismatch"),
-        ({"later": 10_000_000}, "session_mismatch"),
-        ({"later": -18_000}, "session_expires_too_soon"),
+        ({"last": latest + 10_000_000}, "session_mismatch"),
+        ({"last": latest + 1_000}, "session_expires_too_soon"),
     )
     for change, code in changes:
-        issued = [each.unsigned.entry for each in await plans.issued(plan)]  # as of this ledger
+        issued = await plans.issued(owner, plan)  # as of this ledger
         entries = [sign_entry(issued[0], key), changed_entry(issued[1], key, **change)]
         found = await refused(plans, owner, plan, entries)
         assert found == (409, code, "presignedEntriesXdr[1]"), change
-    issued = [each.unsigned.entry for each in await plans.issued(plan)]
+    issued = await plans.issued(owner, plan)
     control = [sign_entry(issued[0], key), changed_entry(issued[1], key)]
     body = await plans.post(owner, plan, "activate", {"presignedEntriesXdr": control})
     assert body["http"] == 200, body
@@ -110,7 +112,7 @@ async def test_entry_of_another_signer_network_or_plan_is_refused(
         Keypair.random(),
     )
     first = "presignedEntriesXdr[0]"
-    of_another_plan = (await plans.sign_all(await draft(plans, owner, scene), key))[0]
+    of_another_plan = (await plans.sign_all(owner, await draft(plans, owner, scene), key))[0]
     wrong: dict[str, Callable[[bytes], str]] = {
         "a stranger's signature": lambda issued: sign_entry(issued, stranger),
         "the other network": lambda issued: sign_entry(
@@ -119,11 +121,11 @@ async def test_entry_of_another_signer_network_or_plan_is_refused(
         "another plan": lambda _: of_another_plan,
     }
     for what, sign in wrong.items():
-        issued = [each.unsigned.entry for each in await plans.issued(plan)]  # as of this ledger
+        issued = await plans.issued(owner, plan)  # as of this ledger
         good = [sign_entry(each, key) for each in issued]
         found = await refused(plans, owner, plan, [sign(issued[0]), good[1]])
         assert found == (409, "session_mismatch", first), what
-    issued = [each.unsigned.entry for each in await plans.issued(plan)]
+    issued = await plans.issued(owner, plan)
     good = [sign_entry(each, key) for each in issued]
     unsigned = xdr.SorobanAuthorizationEntry.from_xdr_bytes(issued[0]).to_xdr()
     assert (await refused(plans, owner, plan, [unsigned, good[1]]))[2] == first
@@ -146,9 +148,9 @@ async def test_signers_below_the_medium_threshold_are_refused(
     legs = [Leg(scene.payees[0].address)]
     plan = await plans.presigned_plan(owner, scene, party, legs, runs=1)
     for signers in ([multisig.master], multisig.signers[:1]):
-        entries = await plans.sign_all(plan, *signers)
+        entries = await plans.sign_all(owner, plan, *signers)
         assert (await refused(plans, owner, plan, entries))[:2] == (409, "session_mismatch")
-    both = await plans.sign_all(plan, *multisig.signers)
+    both = await plans.sign_all(owner, plan, *multisig.signers)
     control = await plans.post(owner, plan, "activate", {"presignedEntriesXdr": both})
     assert control["http"] == 200, control
 
@@ -158,7 +160,7 @@ async def test_plan_takes_only_what_its_mode_installs(
 ) -> None:
     presigned = await draft(plans, owner, scene)
     opened = await plans.open_plan(owner, await plans.some_keeper())
-    entries = await plans.sign_all(presigned, key_of(scene.payers[0]))
+    entries = await plans.sign_all(owner, presigned, key_of(scene.payers[0]))
     mandate = await plans.open_plan(owner, await plans.some_keeper(), mode=AuthorityMode.MANDATE)
     for plan, body in (
         (presigned, {}),
@@ -182,7 +184,7 @@ async def test_text_that_is_no_entry_is_an_invalid_request_in_every_mode(
 ) -> None:
     presigned = await draft(plans, owner, scene)
     mandate = await plans.open_plan(owner, await plans.some_keeper(), mode=AuthorityMode.MANDATE)
-    (good, _) = await plans.sign_all(presigned, key_of(scene.payers[0]))
+    (good, _) = await plans.sign_all(owner, presigned, key_of(scene.payers[0]))
     for plan in (presigned, mandate):
         for text in ("x", "AAAA", "", good + "\n", good[:-4]):
             found = await plans.post(owner, plan, "activate", {member: [good, text]})
@@ -247,7 +249,7 @@ async def test_plan_whose_runs_are_over_is_not_activated(
     plans: PlanService, owner: Wallet, scene: Scene
 ) -> None:
     plan = await draft(plans, owner, scene)
-    entries = await plans.sign_all(plan, key_of(scene.payers[0]))
+    entries = await plans.sign_all(owner, plan, key_of(scene.payers[0]))
     past = datetime.now(UTC) - timedelta(seconds=1)
     await plans.stage.query(
         "UPDATE automation_proposals SET expires_at = $2 WHERE id = $1", plan.terms.id, past
@@ -307,6 +309,6 @@ async def test_two_activations_at_once_make_one_active_plan(
     plans: PlanService, owner: Wallet, scene: Scene
 ) -> None:
     plan = await draft(plans, owner, scene)
-    body = {"presignedEntriesXdr": await plans.sign_all(plan, key_of(scene.payers[0]))}
+    body = {"presignedEntriesXdr": await plans.sign_all(owner, plan, key_of(scene.payers[0]))}
     found = await asyncio.gather(*(plans.post(owner, plan, "activate", body) for _ in range(4)))
     assert sorted(each["http"] for each in found) == [200, 409, 409, 409]

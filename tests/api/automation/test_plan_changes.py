@@ -196,7 +196,7 @@ async def test_compromised_plans_are_closed_with_their_entries(plans: PlanServic
     owner = await plans.wallet(scene.payers[0].address)
     legs = [Leg(scene.payees[0].address)]
     plan = await plans.presigned_plan(owner, scene, scene.payers[0], legs)
-    body = {"presignedEntriesXdr": await plans.sign_all(plan, key_of(scene.payers[0]))}
+    body = {"presignedEntriesXdr": await plans.sign_all(owner, plan, key_of(scene.payers[0]))}
     assert (await plans.post(owner, plan, "activate", body))["http"] == 200
     unsure = await plans.farebox("automation", "close", "--owner", owner.owner)
     assert (unsure.code, (await plans.state(plan)).is_cancelling) == (2, False)

@@ -236,7 +236,7 @@ async def test_repeated_leg_makes_a_partial_run_whole_for_one_credit(plans: Plan
     plan = await plans.presigned_plan(
         owner, scene, scene.payers[0], legs, runs=2, on_leg_error=OnLegError.CONTINUE
     )
-    body = {"presignedEntriesXdr": await plans.sign_all(plan, key_of(scene.payers[0]))}
+    body = {"presignedEntriesXdr": await plans.sign_all(owner, plan, key_of(scene.payers[0]))}
     activated = await plans.post(owner, plan, "activate", body)
     assert activated["http"] == 200, activated
     await plans.until_consumed(plan, 1)

@@ -76,7 +76,7 @@ async def test_presigned_plan_lives_over_http(plans: PlanService) -> None:
     wallet = await plans.wallet(payer.address)
     legs = [Leg(scene.payees[0].address)]
     plan = await plans.presigned_plan(wallet, scene, payer, legs)
-    entries = await plans.sign_all(plan, key_of(payer))
+    entries = await plans.sign_all(wallet, plan, key_of(payer))
     body = {"presignedEntriesXdr": entries[::-1]}
     activated = await plans.post(wallet, plan, "activate", body)
     assert activated["http"] == 200, activated
