@@ -7,6 +7,7 @@ configuration with which the processes that a test starts measure what they run.
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,11 @@ class ResultRecorder:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Record the results, except in a worker, whose reports reach the first process."""
+    """Record the results, except in a worker, whose reports reach the first process.
+
+    A shell without job control starts its background jobs with SIGINT ignored; the runner sends it.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     is_worker = hasattr(config, "workerinput")
     is_alone = not getattr(config.option, "numprocesses", None)
     results = os.environ.get("MUTATION_RESULTS")
