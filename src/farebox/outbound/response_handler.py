@@ -10,46 +10,64 @@ from aiohttp.client_proto import ResponseHandler
 
 _READ_BYTES: Final = 256 * 1024
 _CLOSE_S: Final = 5.0  # for the peer to take the rest of a request whose response is whole
+_DISCARD_BYTES: Final = 1024 * 1024  # that it may send meanwhile
 
 
 class LosslessTls(ssl.SSLObject):
-    """Python's TLS object; it holds the bytes that the event loop may drop.
+    """Python's TLS object; it keeps the bytes that the event loop may drop.
 
     The loop reads record after record, and then gives all their bytes to the handler. If it meets
     an error of TLS (a fatal alert, plain text), it drops those that it has read before.
+
+    Python leaves some errors in OpenSSL's error queue, which all connections of a thread share:
+    the next read of another connection would fail with them. `unwrap` and `getpeercert` leave none.
     """
 
-    held: bytearray  # read, and not given to the handler
-    _is_holding = True
+    unparsed: bytearray  # read, and not given to the handler
+    _may_discard: int | None = None  # so many bytes, since this side has closed
 
     def __new__(cls) -> Self:
-        """Hold nothing yet; Python makes a TLS object without `__init__`."""
+        """Keep nothing yet; Python makes a TLS object without `__init__`."""
         made = super().__new__(cls)
-        made.held = bytearray()
+        made.unparsed = bytearray()
         return made
 
     def read(self, size: int = 1024, buffer: Any = None) -> Any:
-        """Read a record, and hold its bytes."""
-        received = super().read(size, buffer)
-        if self._is_holding and buffer is None:
-            self.held += received
+        """Read a record, and keep its bytes; event loops give a buffer to other handlers alone.
+
+        Raises:
+            SSLError: this side has closed, and the peer sends too much behind.
+        """
+        received: Any = super().read(size, buffer)
+        if self._may_discard is None:
+            self.unparsed += received
+            return received
+        self._may_discard -= len(received)
+        if self._may_discard < 0:
+            raise ssl.SSLError("the peer keeps sending to a closed connection")
         return received
 
-    def stop_holding(self) -> None:
-        """Hold nothing more: this side has closed, and the loop discards what it reads."""
-        self._is_holding = False
-        self.held.clear()
-
     def unwrap(self) -> None:
-        """Send the closure alert; once this side has closed, read first what the peer has sent.
+        """Read what the peer has sent, and send the closure alert.
 
-        A fatal alert that Python's `unwrap` meets breaks the next read of another connection.
+        Behind a fatal alert that it has not read, Python's `unwrap` leaves the error in the queue.
         """
-        if not self._is_holding:
-            with suppress(ssl.SSLZeroReturnError, ssl.SSLWantReadError):
-                while self.read(_READ_BYTES):
-                    pass
+        with suppress(ssl.SSLZeroReturnError, ssl.SSLWantReadError):
+            while self.read(_READ_BYTES):
+                pass
         super().unwrap()
+
+    def getpeercert(self, *_: Any, **__: Any) -> Any:
+        """Return the certificate in DER; event loops decode it, and nobody reads it.
+
+        Behind an extension that it cannot decode, Python leaves the error in the queue.
+        """
+        return super().getpeercert(binary_form=True)
+
+    def discard(self) -> None:
+        """Keep nothing more: this side has closed, and the loop discards what it reads."""
+        self._may_discard = _DISCARD_BYTES
+        self.unparsed.clear()
 
 
 class WholeResponseHandler(ResponseHandler):
@@ -72,12 +90,12 @@ class WholeResponseHandler(ResponseHandler):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Parse bytes that the event loop gives out; they are not held any more.
+        """Parse bytes that the event loop gives out; they are kept no longer.
 
         Without bytes, the library continues with those that it has.
         """
         if data and self._tls is not None:
-            self._tls.held.clear()
+            self._tls.unparsed.clear()
         super().data_received(data)
         if self.exception() is not None and self.transport is not None:
             self._loop.call_soon(self.transport.abort)  # not amid what the loop does with `data`
@@ -85,13 +103,13 @@ class WholeResponseHandler(ResponseHandler):
     def close(self) -> None:
         """Close the connection, and abort it soon.
 
-        The event loop would read for half a minute what a peer still sends.
+        The event loop would wait half a minute for the peer, and read what it still sends.
         """
         transport = self.transport
         if transport is None:
             return
         if self._tls is not None:
-            self._tls.stop_holding()
+            self._tls.discard()
         if transport.is_closing():
             self.transport = None  # asyncio cannot abort what is closed twice
         super().close()
@@ -121,7 +139,7 @@ class WholeResponseHandler(ResponseHandler):
         tls = self._tls
         if tls is None:
             return False
-        self._parse(bytes(tls.held))
+        self._parse(bytes(tls.unparsed))
         try:
             while data := tls.read(_READ_BYTES):
                 self._parse(data)

@@ -4,7 +4,6 @@ The server makes the records of TLS by hand, so that it ends a connection as it 
 """
 
 import asyncio
-import secrets
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -16,10 +15,13 @@ from typing import Any, Final
 
 import pytest
 import uvloop
+from cryptography.x509 import CertificateBuilder, ObjectIdentifier, UnrecognizedExtension
 
+from farebox.local import certificates
 from farebox.local.certificates import Authority
 from farebox.outbound import response_handler
 from farebox.outbound.client import OutboundClient, OutboundResponse
+from farebox.outbound.connection import make_tls
 from farebox.outbound.faults import CallOutcomeUnknown, UnknownOutcomeReason
 from farebox.outbound.request import OutboundRequest
 from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress
@@ -29,6 +31,7 @@ OK: Final = "HTTP/1.1 200 OK\r\n"
 CHUNKS: Final = b"4\r\nhalf\r\n0\r\n\r\n"
 LOOPS: Final = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 VERSIONS: Final = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
+DAMAGED: Final = b"\x17\x03\x03\x00\x40" + bytes(64)  # a record of TLS
 DROPPED: Final = UnknownOutcomeReason.DROPPED
 MALFORMED: Final = UnknownOutcomeReason.MALFORMED
 
@@ -99,7 +102,7 @@ def closes(peer: TlsPeer) -> None:
 
 def fails(peer: TlsPeer) -> None:
     """Send a fatal alert, as for a record that somebody on the way has put in."""
-    peer.incoming.write(b"\x17\x03\x03\x00\x40" + secrets.token_bytes(64))
+    peer.incoming.write(DAMAGED)
     with pytest.raises(ssl.SSLError):
         peer.tls.read(1)
 
@@ -374,11 +377,17 @@ def test_reader_that_waits_for_a_malformed_body_fails_at_once(
 
 
 @pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(("close_s", "discard_bytes"), [(0.2, 2**40), (60.0, 100_000)])
 def test_connection_of_a_reader_that_leaves_ends_although_its_server_keeps_sending(
-    authority: Authority, loop: str, monkeypatch: pytest.MonkeyPatch
+    authority: Authority,
+    loop: str,
+    close_s: float,
+    discard_bytes: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An event loop would read and discard for half a minute."""
-    monkeypatch.setattr(response_handler, "_CLOSE_S", 0.2)
+    monkeypatch.setattr(response_handler, "_CLOSE_S", close_s)
+    monkeypatch.setattr(response_handler, "_DISCARD_BYTES", discard_bytes)
     rows: dict[object, Row] = {
         framing: Row(Script(framed(framing, 3_000)[:-1], keeps_sending), b"x" * size, leave)
         for framing, size in (("length", 2_999), ("connection", 2_999))
@@ -404,7 +413,6 @@ def test_server_that_answers_before_it_has_read_the_request_gets_all_of_it(
 def test_fatal_alert_behind_a_closed_connection_breaks_no_other_connection(
     authority: Authority, loop: str
 ) -> None:
-    """Python's `unwrap` may leave the error of an alert to the next read of any connection."""
     first = f"{OK}Content-Length: 4\r\n\r\n".encode()
     rows: dict[object, Row] = {}
     for version in VERSIONS:
@@ -413,6 +421,45 @@ def test_fatal_alert_behind_a_closed_connection_breaks_no_other_connection(
         other = Script(first + b"h", closes, later=b"alf", pause_s=0.5, version=version)
         rows[version.name, "other"] = Row(other, b"half")
     assert find_faults(loop, authority, rows) == []
+
+
+def connected(authority: Authority) -> tuple[ssl.SSLObject, ssl.SSLObject, ssl.MemoryBIO]:
+    """A connection without sockets: TLS of the client and of the server, and what reaches it."""
+    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = make_tls(authority.file).wrap_bio(to_client, to_server, server_hostname=SELLER)
+    server = authority.server(SELLER).wrap_bio(to_server, to_client, server_side=True)
+    for step in (*(client.do_handshake, server.do_handshake) * 3, client.read):
+        with suppress(ssl.SSLWantReadError):
+            step()
+    return client, server, to_server
+
+
+def test_fatal_alert_that_nobody_has_read_breaks_no_other_connection(authority: Authority) -> None:
+    other, *_ = connected(authority)
+    client, server, to_server = connected(authority)
+    to_server.write(DAMAGED)
+    for side in (server.read, client.unwrap):
+        with pytest.raises(ssl.SSLError):
+            side()
+    with pytest.raises(ssl.SSLWantReadError):
+        other.read()
+
+
+def test_certificate_that_python_cannot_decode_breaks_no_other_connection(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, *_ = connected(authority)
+    builder, information_access = certificates._builder, ObjectIdentifier("1.3.6.1.5.5.7.1.1")
+    malformed = UnrecognizedExtension(information_access, b"\x30\x05\xff\xff")
+
+    def build(*arguments: Any, **options: Any) -> CertificateBuilder:
+        return builder(*arguments, **options).add_extension(malformed, critical=False)
+
+    monkeypatch.setattr(certificates, "_builder", build)
+    client, *_ = connected(authority)
+    client.getpeercert()
+    with pytest.raises(ssl.SSLWantReadError):
+        other.read()
 
 
 @pytest.mark.parametrize("loop", LOOPS)
