@@ -50,6 +50,7 @@ pytest_plugins = (
     "support.output_check",
     "support.parameter_names",
     "support.costs",
+    "support.fresh_readiness",
 )
 
 TEMPLATE: Final = "farebox_template"

@@ -168,7 +168,7 @@ class PaidPlans:
         await until(self._is_available)
 
     async def _is_available(self) -> bool:
-        """Whether runs are for sale, as the service sees it now; readiness is a moment old."""
+        """Whether runs are for sale, as the service sees it now."""
         answer = await self.client.request(
             "GET", "/v1/automations/limits", headers=self.owner.headers
         )

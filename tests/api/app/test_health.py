@@ -3,13 +3,16 @@
 import asyncio
 
 import orjson
+import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
+from farebox.app import health
 from farebox.app.asgi import Application
 from farebox.app.assembly import Services
 from farebox.app.health import Component, ComponentHealth, health_endpoints
 from farebox.kernel.errors import Outage
+from support.fresh_readiness import CACHE_S
 from support.manual_clock import ManualClock
 from support.routes import RoutedApp
 from support.serving import exchange, serving
@@ -113,7 +116,10 @@ class _Counting:
         return ComponentHealth(is_usable=True)
 
 
-async def test_ready_shares_one_check_among_requests_of_a_tenth_of_a_second() -> None:
+async def test_ready_shares_one_check_among_requests_of_a_tenth_of_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(health, "_CACHE_S", CACHE_S)
     part, clock = _Counting(), ManualClock()
     (_, ready) = health_endpoints([part], deadline_s=5, monotonic=clock.monotonic)
     app, arrived = RoutedApp(ready), 0
