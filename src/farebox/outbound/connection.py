@@ -33,7 +33,6 @@ def make_tls(authority: Path | None = None) -> ssl.SSLContext:
     """
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.options |= ssl.OP_NO_RENEGOTIATION  # it would wait for one that the server begins
     context.set_alpn_protocols(["http/1.1"])
     context.sslobject_class = LosslessTls
     if authority is not None:

@@ -10,7 +10,7 @@ from aiohttp.client_proto import ResponseHandler
 
 _READ_BYTES: Final = 256 * 1024
 _CLOSE_S: Final = 5.0  # for the peer to take the rest of a request whose response is whole
-_DISCARD_BYTES: Final = 1024 * 1024  # that it may send meanwhile
+_DISCARD_BYTES: Final = 16 * 1024 * 1024  # that it may send meanwhile
 
 
 class LosslessTls(ssl.SSLObject):
