@@ -2,12 +2,14 @@
 
 import asyncio
 import base64
+import time
 from typing import Any, Final
 
 import pytest
-from stellar_sdk import Keypair
+from stellar_sdk import Keypair, TransactionBuilder, TransactionEnvelope
 
 from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
 from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support import node_proxy
 from support.envelopes import text_memo
@@ -295,15 +297,22 @@ async def test_own_transaction_in_foreign_fee_bump_is_a_success(
 ) -> None:
     draft = await stage.draft()
     before = await stage.ledger().balance(draft.asset, draft.pay_to)
-    devnet = stage.networks[draft.network].devnet
-    outer = ""
+    devnet, ledger = stage.networks[draft.network].devnet, stage.ledger()
+    stranger, outer = await ledger.account(), ""
 
     async def wrap(call: node_proxy.Call, forward: node_proxy.Forward) -> node_proxy.Json:
+        """Land it in a fee bump, before a ledger could close with it alone."""
         nonlocal outer
-        answer = await forward()
-        outer = await devnet.land_wrapped(answer["result"]["hash"])
-        del call
-        return answer
+        del forward
+        inner = TransactionEnvelope.from_xdr(call.params["transaction"], draft.network.passphrase)
+        bump = TransactionBuilder.build_fee_bump_transaction(
+            stranger, 2 * inner.transaction.fee, inner, draft.network.passphrase
+        )
+        bump.sign(stranger)
+        latest = await ledger.latest()
+        outer = await devnet.land(Secret(bump.to_xdr_object().to_xdr_bytes()))
+        sent = {"status": "PENDING", "hash": inner.hash_hex(), "latestLedger": latest}
+        return {"result": sent | {"latestLedgerCloseTime": str(int(time.time()))}}
 
     stage.node().on("sendTransaction", wrap)
     outcome = await stage.settle(draft.request())
