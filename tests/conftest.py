@@ -51,6 +51,7 @@ pytest_plugins = (
     "support.parameter_names",
     "support.costs",
     "support.fresh_readiness",
+    "support.one_minute",
 )
 
 TEMPLATE: Final = "farebox_template"

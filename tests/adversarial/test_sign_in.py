@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+import pytest
 from stellar_sdk import (
     IdMemo,
     Keypair,
@@ -252,6 +253,7 @@ async def test_challenge_of_another_account_is_refused(stage: Stage) -> None:
 
 
 @case("AU-016")
+@pytest.mark.usefixtures("one_minute")
 async def test_challenges_are_limited_per_client_address_and_in_total(stage: Stage) -> None:
     most, sent = 5, 60
     key = Keypair.random()

@@ -1,13 +1,11 @@
 """The quotas of accounts that do not exist on the ledger."""
 
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime
 
 import pytest
 
 from farebox.accounts.key_store import QUOTA as KEY_QUOTA
 from farebox.app import database_pools
-from farebox.ingress import rate_limiter
 from farebox.kernel.ids import new_id
 from farebox.kernel.secret import Secret
 from farebox.storage.client_quota import ClientQuota
@@ -30,13 +28,6 @@ def _only_the_database_counts() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(database_pools, "_COUNT_S", 60.0)
         yield
-
-
-@pytest.fixture
-def _one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The minute in which requests are counted does not end before the test does."""
-    minute = rate_limiter.window_of(datetime.now(UTC))
-    monkeypatch.setattr(rate_limiter, "window_of", lambda _: minute)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +107,7 @@ async def test_unfunded_accounts_of_one_site_share_a_quota(
     assert clients == [None], "nothing is kept of where an established caller asked from"
 
 
-@pytest.mark.usefixtures("_one_minute")
+@pytest.mark.usefixtures("one_minute")
 async def test_owner_change_limit_allows_revocations(
     service: AsgiClient, database: Database
 ) -> None:
@@ -152,7 +143,7 @@ async def test_owner_change_limit_allows_revocations(
     assert events == 33  # 30 changes, two that ended something, and the logout
 
 
-@pytest.mark.usefixtures("_one_minute")
+@pytest.mark.usefixtures("one_minute")
 async def test_requests_count_by_address_for_unfunded_and_by_key_for_established_accounts(
     postgres_url: Secret[str], database: Database
 ) -> None:
@@ -177,7 +168,7 @@ async def test_requests_count_by_address_for_unfunded_and_by_key_for_established
         )
 
 
-@pytest.mark.usefixtures("_one_minute")
+@pytest.mark.usefixtures("one_minute")
 async def test_request_without_scope_is_counted(
     postgres_url: Secret[str], database: Database
 ) -> None:

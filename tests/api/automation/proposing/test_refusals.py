@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from stellar_sdk import Keypair
 
-from farebox.ingress import rate_limiter
 from farebox.kernel.addresses import contract_address
 from farebox.kernel.networks import Network
 from support.node_proxy import http
@@ -371,11 +370,10 @@ async def test_free_accounts_share_a_quota_by_their_address(
     await query("DELETE FROM automation_proposals WHERE owner = 'user_of_many'")
 
 
+@pytest.mark.usefixtures("one_minute")
 async def test_owner_proposes_only_so_often(
-    stage: Stage, kept_proposing: ProposingStage, keeper: str, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, kept_proposing: ProposingStage, keeper: str
 ) -> None:
-    minute = rate_limiter.window_of(datetime.now(UTC))
-    monkeypatch.setattr(rate_limiter, "window_of", lambda _: minute)  # a new one allows as many
     environment = kept_proposing.environment | await own_relayer(stage)
     wallet = await kept_proposing.wallet()
     async with service(environment | {"FAREBOX_CHANGES_PER_MINUTE": "1"}) as client:
