@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from farebox.automation.plan_window import PlanWindow
+from farebox.automation.schedules.cron import is_cron
 from farebox.automation.schedules.due_times import due_times, last_due_time
 from farebox.automation.schedules.gaps import shortest_gap
 from farebox.automation.schedules.local_time import clock_changes
@@ -52,13 +53,14 @@ def _field(least: int, most: int) -> st.SearchStrategy[str]:
     return st.one_of(one, st.lists(numbers, min_size=1, max_size=4).map(",".join))
 
 
-expressions: Final = st.tuples(
+_fields: Final = st.tuples(
     _field(0, 59),
     st.one_of(_field(0, 23), st.sampled_from(["1", "2", "*", "0", "2,3", "*/2"])),
     st.one_of(st.just("*"), _field(1, 31), st.just("29")),
     st.one_of(st.just("*"), _field(1, 12)),
     st.one_of(st.just("*"), _field(0, 7), st.sampled_from(["MON", "SUN", "1-5"])),
-).map(" ".join)
+)
+expressions: Final = _fields.map(" ".join).filter(is_cron)  # no 30 February
 
 
 @cache
