@@ -17,6 +17,7 @@ from support.upstream import Answer, Upstream, upstream
 SELLER: Final = "seller.example.com"
 URL: Final = f"https://{SELLER}/weather?city=Paris"
 LOOPBACK: Final = ip_address("127.0.0.1")
+DAMAGED: Final = b"\x17\x03\x03\x00\x40" + bytes(64)  # a record of TLS
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,23 +15,19 @@ from typing import Any, Final
 
 import pytest
 import uvloop
-from cryptography.x509 import CertificateBuilder, ObjectIdentifier, UnrecognizedExtension
 
-from farebox.local import certificates
 from farebox.local.certificates import Authority
 from farebox.outbound import response_handler
 from farebox.outbound.client import OutboundClient, OutboundResponse
-from farebox.outbound.connection import make_tls
 from farebox.outbound.faults import CallOutcomeUnknown, UnknownOutcomeReason
 from farebox.outbound.request import OutboundRequest
 from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress
-from support.outbound import LOOPBACK, SELLER, URL
+from support.outbound import DAMAGED, LOOPBACK, SELLER, URL
 
 OK: Final = "HTTP/1.1 200 OK\r\n"
 CHUNKS: Final = b"4\r\nhalf\r\n0\r\n\r\n"
 LOOPS: Final = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 VERSIONS: Final = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
-DAMAGED: Final = b"\x17\x03\x03\x00\x40" + bytes(64)  # a record of TLS
 DROPPED: Final = UnknownOutcomeReason.DROPPED
 MALFORMED: Final = UnknownOutcomeReason.MALFORMED
 
@@ -421,45 +417,6 @@ def test_fatal_alert_behind_a_closed_connection_breaks_no_other_connection(
         other = Script(first + b"h", closes, later=b"alf", pause_s=0.5, version=version)
         rows[version.name, "other"] = Row(other, b"half")
     assert find_faults(loop, authority, rows) == []
-
-
-def connected(authority: Authority) -> tuple[ssl.SSLObject, ssl.SSLObject, ssl.MemoryBIO]:
-    """A connection without sockets: TLS of the client and of the server, and what reaches it."""
-    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
-    client = make_tls(authority.file).wrap_bio(to_client, to_server, server_hostname=SELLER)
-    server = authority.server(SELLER).wrap_bio(to_server, to_client, server_side=True)
-    for step in (*(client.do_handshake, server.do_handshake) * 3, client.read):
-        with suppress(ssl.SSLWantReadError):
-            step()
-    return client, server, to_server
-
-
-def test_fatal_alert_that_nobody_has_read_breaks_no_other_connection(authority: Authority) -> None:
-    other, *_ = connected(authority)
-    client, server, to_server = connected(authority)
-    to_server.write(DAMAGED)
-    for side in (server.read, client.unwrap):
-        with pytest.raises(ssl.SSLError):
-            side()
-    with pytest.raises(ssl.SSLWantReadError):
-        other.read()
-
-
-def test_certificate_that_python_cannot_decode_breaks_no_other_connection(
-    authority: Authority, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other, *_ = connected(authority)
-    builder, information_access = certificates._builder, ObjectIdentifier("1.3.6.1.5.5.7.1.1")
-    malformed = UnrecognizedExtension(information_access, b"\x30\x05\xff\xff")
-
-    def build(*arguments: Any, **options: Any) -> CertificateBuilder:
-        return builder(*arguments, **options).add_extension(malformed, critical=False)
-
-    monkeypatch.setattr(certificates, "_builder", build)
-    client, *_ = connected(authority)
-    client.getpeercert()
-    with pytest.raises(ssl.SSLWantReadError):
-        other.read()
 
 
 @pytest.mark.parametrize("loop", LOOPS)
