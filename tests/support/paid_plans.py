@@ -21,10 +21,9 @@ from support.automation import PlanDraft, draft_plan, open_calls, put_plan, read
 from support.callers import Wallet, send_request, sign_in_wallet
 from support.payment_headers import payment_header, required
 from support.payments import Draft, encoded
-from support.plan_stage import own_paymaster, some_keeper
+from support.plan_stage import own_paymaster, some_keeper, until_paid_for
 from support.stage import Stage, own_relayer, service, until_ready
 from support.vault import VAULT_SETTING
-from testing.waiting import until
 
 ORIGIN: Final = "https://plans.example.com"
 NET: Final = Network.TESTNET
@@ -165,15 +164,7 @@ class PaidPlans:
     async def until_available(self) -> None:
         """Wait until the service and its nodes are ready, and its paymaster pays."""
         await until_ready(self.client)
-        await until(self._is_available)
-
-    async def _is_available(self) -> bool:
-        """Whether runs are for sale, as the service sees it now."""
-        answer = await self.client.request(
-            "GET", "/v1/automations/limits", headers=self.owner.headers
-        )
-        networks: list[Json] = answer.json()["networks"]
-        return any(each["isAvailable"] for each in networks if each["network"] == NET.value)
+        await until_paid_for(self.client)
 
 
 def path_of(plan: StoredPlan, route: str) -> str:
